@@ -5,7 +5,7 @@
 #   make smoke        a few of them, for another Python: make smoke PYTHON=python3.13 VENV=/tmp/venv
 #   make check        lint, formatting, types, import directions, migrations, Django's own checks
 #   make docs         write the policy's settings into .env.example and docs/operators.md
-#   make bench        measure the hot path
+#   make bench        what calls cost beside peers; make bench ARGS="--gate" fails if they cost more than before
 #   make mutation     seed bugs into the code that guards the promises; write those that no test finds to docs/mutation.md
 #   make conformance  the official MCP conformance suites and the Inspector over every transport (needs npm)
 #   make cluster      the production topology as local processes (needs Postgres and Redis)
@@ -114,6 +114,8 @@ lock:
 	uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements.lock pyproject.toml
 	uv pip compile --quiet --extra dev --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-dev.lock pyproject.toml
 	uv pip compile --quiet --extra otel --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-otel.lock pyproject.toml
+	uv pip compile --quiet --extra anthropic --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-anthropic.lock pyproject.toml
+	echo "fastmcp==4.1.6" | uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-peers.lock -
 	echo "mutmut>=3.8,<4" | uv pip compile --quiet --constraints requirements-dev.lock --generate-hashes --universal --python-version 3.11 --no-header --no-annotate -o requirements-mutation.lock -
 
 clean:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python
 """Sluice's command line: `manage.py help` lists the commands."""
 
+import gc
 import os
 import sys
 
 
 def main() -> None:
+    gc.disable()  # until all is loaded (gateway/apps.py): to look for garbage meanwhile takes a quarter of the start
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
     try:
         from django.core.exceptions import ImproperlyConfigured

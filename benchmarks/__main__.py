@@ -1,157 +1,105 @@
-"""make bench: what calls cost, in this process, on a database of its own. CPU is the robust figure.
+"""make bench: what a call costs a server in a process of its own, beside peers that do the same, in blocks that take
+turns. Ratios count: processor time is that of this machine, while it does whatever else it does.
 
-make bench                                       # SQLite
-make bench ARGS="--bookings 1000000"             # deep paging at scale
-DATABASE_URL=postgres://… make bench             # Postgres (the account in that database is replaced)
+make bench                                  # beside the raw SDK and a bare ASGI route
+make bench ARGS="--peers"                   # and FastMCP, which is installed into an environment of its own
+make bench ARGS="--gate"                    # has something become slower? Three minutes; exit code 1 if so
+make bench ARGS="--rows calls --beside DIR" # compared with another checkout of Sluice
+make bench ARGS="--growth"                  # how cost grows with rows, bytes, tools, clients and workers
 """
 
 import argparse
 import os
 import platform
-import statistics
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
-from io import StringIO
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
-os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="sluice-bench-")
-os.environ["SHARED_REVISIONS"] = "false"
-os.environ["ANSWER_CACHE_MB"] = "0"  # no response cache: every call is computed
-os.environ["LOG_LEVEL"] = "WARNING"
-
-import django
-
-django.setup()
-
-import orjson
-from django.core.management import call_command
-
-from benchmarks import imported_api, overhead, protection, redaction, sockets
-from benchmarks.measurement import in_turn, milliseconds, yardstick
-from context_protection.core import tokens
-from context_protection.stores.snapshots import snapshots
-from gateway.access.transports import Transport
-from gateway.catalog.caller import Caller
-from gateway.connectors.hostaway.models import Booking
-from gateway.dispatch import audit, hints
-from gateway.dispatch.call import Call
-from gateway.dispatch.dispatch import serve_blocking
-from telemetry import recorder
-from tests.telemetry.examples import PLAIN
-
-ME = Caller(id="key:0", name="bench")
-PAGE = 50
-REVENUE = {
-    "groupBy": ["propertyId", {"field": "checkInDate", "bucket": "month"}],
-    "metrics": [{"op": "sum", "field": "totalPrice", "as": "revenue"}],
-}
+from benchmarks.processes import ROOT
+from benchmarks.table import gate, growth, report
+from benchmarks.table.figures import BenchRun, TableFigure, read
+from benchmarks.table.measure import FULL, GROUPS, IN_GATE, QUICK, Amounts
+from benchmarks.table.peers import fastmcp_environment
+from benchmarks.table.stage import Stage
 
 
-def ask(operation: str, **arguments: object) -> bytes:
-    return serve_blocking(Call(operation, arguments, ME, Transport.REST, hints.mcp)).body
+def measured(stage: Stage, groups: Sequence[str], amounts: Amounts) -> BenchRun:
+    """A group that fails is said to be missing; the others are measured."""
+    figures: dict[str, TableFigure] = {}
+    missed = {} if stage.has_fastmcp else {"FastMCP": 'make bench ARGS="--peers"'}
+    for name in groups:
+        print(f"measuring {name} …", file=sys.stderr, flush=True)
+        try:
+            figures |= GROUPS[name].measure(stage, amounts)
+        except* Exception as errors:
+            missed[name] = "; ".join(repr(each) for each in errors.exceptions)
+    return BenchRun(_machine(), _commit(), figures, missed)
 
 
-def calls(runs: int) -> None:
-    first = orjson.loads(ask("list_bookings"))
-    cursor, handle = first["nextCursor"], first["meta"]["resultHandle"]
-    for words, operation, arguments in (
-        ("list, first page", "list_bookings", {}),
-        ("list, a later page", "list_bookings", {"cursor": cursor}),
-        ("list, 200 rows as a table", "list_bookings", {"limit": 200, "format": "table"}),
-        ("list, whole rows", "list_bookings", {"fields": "all"}),
-        ("record, small", "get_booking", {"id": 43000013}),
-        ("record, preview", "get_booking", {"id": 43000003}),
-        ("record, whole", "get_booking", {"id": 43000003, "fields": "all"}),
-        ("log, first chunk", "read_document", {"id": "sync-2026-11.log"}),
-        ("where", "list_bookings", {"where": {"status": "confirmed", "nights": {"gte": 3}}}),
-        ("aggregate, by listing, month", "list_bookings", {"aggregate": REVENUE}),
-        ("SQL over the result", "result_query", {"handle": handle, "sql": "SELECT avg(nights) FROM rows"}),
-        ("search in the result", "result_search", {"handle": handle, "text": "wheelchair"}),
-    ):
-        cpu, wall = milliseconds(lambda o=operation, a=arguments: ask(o, **a), runs)  # type: ignore[misc]
-        size = len(ask(operation, **arguments))
-        print(f"  {words:28} {cpu:7.2f} ms CPU {wall:7.2f} ms wall {size:8,} bytes")
-
-
-def deep_paging(bookings: int, runs: int) -> None:
-    """Compares the last page with the second; the calls alternate."""
-    second = orjson.loads(ask("list_bookings"))["nextCursor"]
-    snapshot_id, _ = snapshots.sealer.open(second)
-    before_last = (bookings // PAGE - 1) * PAGE
-    created, number = Booking.objects.order_by("-inserted_on", "-id").values_list("inserted_on", "id")[before_last - 1]
-    by_key = "watermark" in (snapshots.store.get(snapshot_id) or sys.exit("the snapshot is gone")).plan["source"]
-    position = [created.isoformat(), number] if by_key else before_last
-    last = snapshots.sealer.seal(snapshot_id, [position, before_last])
-    times = in_turn(
-        {"near": lambda: ask("list_bookings", cursor=second), "far": lambda: ask("list_bookings", cursor=last)}, runs
-    )
-    turns = list(zip(times["near"], times["far"], strict=True))
-    near, far = (statistics.median(side) for side in zip(*turns, strict=True))
-    ratio = statistics.median(b / a for a, b in turns)
-    print(f"  page 2: {near:.2f} ms   page {bookings // PAGE:,}: {far:.2f} ms   ratio {ratio:.2f}")
-
-
-def rulers(runs: int) -> None:
-    sample = "\n".join(Booking.objects.values_list("data", flat=True)[:40])[:100_000]
-    for words, measure in (("estimate", tokens.claude.estimate), ("count", tokens.claude.count)):
-        cpu, _ = milliseconds(lambda m=measure: m(sample), runs)  # type: ignore[misc]
-        print(f"  Claude's tokens of 100 KB, {words:9} {cpu:7.2f} ms CPU")
-
-
-def side_effects(runs: int) -> None:
-    """The side effects of a call, on the thread that answers."""
-    envelope = serve_blocking(Call("list_bookings", {}, ME, Transport.REST, hints.mcp))
-    works: dict[str, Callable[[], object]] = {
-        "a call recorded": lambda: recorder.record(PLAIN),
-        "an answer considered for the audit": lambda: audit.consider("0" * 32, "list_bookings", envelope),
+def measured_twice(stage: Stage, groups: Sequence[str], amounts: Amounts) -> BenchRun:
+    """Rows that seem slower than the committed figures are measured again: another program may have slowed them."""
+    committed, run = read(gate.COMMITTED), measured(stage, groups, amounts)
+    slower = {each.row for each in gate.compare(committed, run) if each.is_regression}
+    again = measured(stage, [name for name in groups if slower.intersection(GROUPS[name].rows)], amounts)
+    figures = {
+        name: figure.with_more(again.figures[name]) if name in again.figures else figure
+        for name, figure in run.figures.items()
     }
-    for words, work in works.items():
-        taken = []
-        for _ in range(runs):
-            began = time.thread_time()
-            for _ in range(100):
-                work()
-            taken.append((time.thread_time() - began) / 100)
-            recorder.flush()
-        print(f"  {words:36} {statistics.median(taken) * 1e6:7.2f} µs CPU")
+    return replace(run, figures=figures, missed={**run.missed, **again.missed})
+
+
+def _machine() -> str:
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("make bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--peers", action="store_true", help="compare with FastMCP too, and install it")
+    parser.add_argument("--fastmcp", type=Path, metavar="PYTHON", help="an interpreter that has FastMCP")
+    parser.add_argument("--beside", type=Path, metavar="DIR", help="compare the calls with another checkout of Sluice")
+    parser.add_argument("--gate", action="store_true", help="a short run, compared with the committed figures")
+    parser.add_argument("--rows", metavar="GROUPS", help=f"only some, of {','.join(GROUPS)}")
+    parser.add_argument("--growth", action="store_true", help="how cost grows, as Markdown")
+    parser.add_argument("--markdown", action="store_true", help="print the table of docs/performance.md")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--write", action="store_true", help="make these the committed figures")
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser("make bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--bookings", type=int, default=5000, help="how many bookings to page through (default 5000)")
-    parser.add_argument("--runs", type=int, default=100, help="runs of each measurement (default 100)")
-    parser.add_argument("--sockets", type=int, default=2000, help="how many idle sockets to hold (default 2000)")
-    parser.add_argument("--cycles", type=int, default=2000, help="how many connections to cut (default 2000)")
-    parser.add_argument("--fastmcp", metavar="PYTHON", help="an interpreter that has FastMCP, to compare with")
-    options = parser.parse_args()
-
-    call_command("migrate", verbosity=0)
-    call_command("load_sample_data", bookings=options.bookings, stdout=StringIO())
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    print(f"{machine}, commit {commit.stdout.strip()}, a million additions: {yardstick():.0f} ms")
-    print("Calls through the dispatcher (validation, policy, fetch, protection, telemetry):")
-    calls(options.runs)
-    print(f"Paging {options.bookings:,} bookings:")
-    deep_paging(options.bookings, options.runs)
-    upstream = [orjson.loads(data) for data in Booking.objects.values_list("data", flat=True)[:500]]
-    print("protect() alone:")
-    protection.by_size(upstream, options.runs)
-    print("redact() alone:")
-    redaction.by_kind(upstream, options.runs)
-    print("A REST list of fifty bookings (SC-005):")
-    overhead.compare(options.runs)
-    print("Rulers:")
-    rulers(options.runs)
-    print("Beside the answer:")
-    side_effects(options.runs)
-    print(f"MCP over WebSocket, the server in a process of its own (a million additions: {yardstick():.0f} ms):")
-    sockets.measure(options.runs, options.sockets, options.cycles)
-    print("An imported API over Streamable HTTP, 16 clients:")
-    imported_api.measure(20, options.fastmcp)
+    options = _options()
+    fastmcp = options.fastmcp or (fastmcp_environment.python() if options.peers else None)
+    groups = options.rows.split(",") if options.rows else list(IN_GATE if options.gate else GROUPS)
+    with Stage(fastmcp, options.beside) as stage:
+        if options.growth:
+            return print(*growth.markdown(stage), sep="\n")
+        run = measured_twice(stage, groups, QUICK) if options.gate else measured(stage, groups, FULL)
+    print(*(report.markdown if options.markdown else report.text)(run), sep="\n")
+    for path in filter(None, (options.json, gate.COMMITTED if options.write else None)):
+        run.write(path)
+    if options.gate and not options.write:
+        sys.exit(_compared(run))
 
 
-main()
+def _compared(run: BenchRun) -> int:
+    committed = read(gate.COMMITTED)
+    comparisons = list(gate.compare(committed, run))
+    print(f"Compared with the figures of {committed.commit}:", *comparisons, sep="\n")
+    return exit_code(comparisons, run.missed)
+
+
+def exit_code(comparisons: Sequence[gate.GateComparison], missed: Collection[str]) -> int:
+    """1 if something is slower, or could not be measured."""
+    return int(any(each.is_regression for each in comparisons) or any(name in GROUPS for name in missed))
+
+
+if __name__ == "__main__":
+    main()

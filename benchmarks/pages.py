@@ -31,7 +31,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext, setup_test_environment
 
 from benchmarks import many_calls
-from benchmarks.measurement import cpu_seconds
+from benchmarks.processes import cpu_seconds
 from telemetry.models import TelemetryRecord
 from telemetry.models.alerts import AlertRule
 from telemetry.rollups.builder import build_stale

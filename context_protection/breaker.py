@@ -8,13 +8,15 @@ from typing import Literal
 OPENS_AFTER = 5  # failures in a row
 FIRST_COOLDOWN = 5.0  # seconds; doubled after each failed trial call
 LONGEST_COOLDOWN = 60.0
+TRIAL_SECONDS = 60.0  # for another process to say how its trial ended
 
 State = Literal["closed", "open", "half-open"]
 
 
 class Breaker:
     """Each call enters, and then succeeds, fails, or is abandoned (its outcome is unknown). Safe to share between
-    threads."""
+    threads. Calls of other processes count like those of this one, once `succeeded`, `failed` and so on are called for
+    them; the trial that another process makes is noted by `tried_elsewhere`."""
 
     def __init__(
         self,
@@ -31,6 +33,22 @@ class Breaker:
         self._cooldown = first_cooldown
         self._open_until: float | None = None
         self._probing = False
+        self._tried_elsewhere_until = 0.0
+
+    @property
+    def is_untroubled(self) -> bool:
+        """Closed, and the last call did not fail."""
+        return self._failures == 0 and self._open_until is None
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether a trial call is in flight."""
+        return self._probing
+
+    @property
+    def cooldown(self) -> float:
+        """The seconds that calls have to wait after the last failure, or would have to."""
+        return self._cooldown
 
     @property
     def state(self) -> State:
@@ -55,26 +73,42 @@ class Breaker:
             seconds = self._open_until - self._clock()
             if seconds > 0:
                 return seconds
-            if self._probing:
+            if self._probing or self._clock() < self._tried_elsewhere_until:
                 return 1.0
             self._probing = True
             return 0.0
 
+    def tried_elsewhere(self) -> None:
+        """Another process makes the trial call."""
+        with self._lock:
+            self._tried_elsewhere_until = self._clock() + TRIAL_SECONDS
+
+    def open_for(self, seconds: float, cooldown: float) -> None:
+        """Opens as it is open in other processes, for a process that starts."""
+        with self._lock:
+            self._open_until, self._cooldown = self._clock() + seconds, cooldown
+
     def succeeded(self) -> None:
-        if self._failures == 0 and self._open_until is None:
+        if self.is_untroubled:
             return
         with self._lock:
             self._failures, self._cooldown = 0, self._first_cooldown
-            self._open_until, self._probing = None, False
+            self._open_until = None
+            self._end_trial()
 
     def failed(self) -> None:
         with self._lock:
             self._failures += 1
-            if self._probing:
+            was_trial = self._probing or self._clock() < self._tried_elsewhere_until
+            if was_trial:
                 self._cooldown = min(self._longest_cooldown, 2 * self._cooldown)
-            if self._probing or (self._open_until is None and self._failures >= self._opens_after):
-                self._open_until, self._probing = self._clock() + self._cooldown, False
+            if was_trial or (self._open_until is None and self._failures >= self._opens_after):
+                self._open_until = self._clock() + self._cooldown
+                self._end_trial()
 
     def abandoned(self) -> None:
         """Frees the trial: the next call may make it."""
-        self._probing = False
+        self._end_trial()
+
+    def _end_trial(self) -> None:
+        self._probing, self._tried_elsewhere_until = False, 0.0

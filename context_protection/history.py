@@ -1,10 +1,12 @@
 """Object histories in the admin: every version can be viewed, and restored by users who may change the object. Every
-save asks for a reason, which the history keeps."""
+save and every deletion asks for a reason, which the history keeps."""
 
 from typing import Any
 
 from django.contrib.admin.helpers import AdminForm
 from django.contrib.admin.utils import flatten_fieldsets
+from django.db import transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from simple_history.admin import SimpleHistoryAdmin
 
@@ -17,6 +19,9 @@ class HistoryAdmin(SimpleHistoryAdmin):
     SimpleHistoryAdmin lets users with the view permission revert, and restores every field of the version. Here a
     revert is an ordinary change, with the change page's permissions and validation. It sets the fields of the form and
     leaves the others as they are now, so that a revoked key stays revoked."""
+
+    delete_confirmation_template = "context_protection/delete_with_reason.html"
+    delete_selected_confirmation_template = "context_protection/delete_selected_with_reason.html"
 
     def needs_reason(self, request: HttpRequest, obj: Any = None) -> bool:
         """Whether a save must say why. Subclasses answer True for dangerous changes."""
@@ -35,6 +40,16 @@ class HistoryAdmin(SimpleHistoryAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         give_reason(obj, reason_in(form.cleaned_data))
         super().save_model(request, obj, form, change)
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        give_reason(obj, reason_in(request.POST))
+        super().delete_model(request, obj)
+
+    @transaction.atomic
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        """One by one, as each object's history keeps the reason."""
+        for each in queryset:
+            self.delete_model(request, each)
 
     def history_form_view(
         self, request: HttpRequest, object_id: str, version_id: str, extra_context: dict[str, Any] | None = None

@@ -14,6 +14,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -136,7 +137,7 @@ def _fits(body: bytes, policy: Policy) -> bool:
     except UnicodeDecodeError:
         return False
     chars = len(text)
-    counted = claude_tokens(body, policy.hard_cap)
+    counted = partial(claude_tokens, body, policy.hard_cap)
     return Body(body, chars, tokens.formula_of_length(chars), counted).fits(policy)
 
 

@@ -100,10 +100,8 @@ class TokenBudget(PolicySettings):
         for name, setting in SETTINGS.items():
             if isinstance(value := getattr(self, name), str):
                 setattr(self, name, value.strip() or None)
-            is_one = self.scope.breadth is Breadth.OPERATION
-            if getattr(self, name) is not None and setting.one_operation_only and not is_one:
-                sentence = f"Operations differ in their {setting.canonical_name}: choose one operation."
-                raise ValidationError({name: sentence})
+            if getattr(self, name) is not None and (misplaced := setting.misplaced(self.scope.breadth)):
+                raise ValidationError({name: f"{setting.canonical_name}: {misplaced}"})
         found: dict[str, list[str]] = {}
         for each in TokenBudget.objects.budgets().with_budget(self.scope, self.layer()).problems():
             sentences, sentence = found.setdefault(each.problem.name, []), each.problem.sentence

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from context_protection.stores.snapshots import TableSnapshots
+from context_protection.stores.table_snapshots import TableSnapshots
 
 
 @shared_task(name="context_protection.tasks.purge_expired_walks")

@@ -18,6 +18,7 @@ class GatewayConfig(AppConfig):
         from gateway.celery import app
         from gateway.connectors import connectors
         from gateway.pages.upstream_metrics import UpstreamCollector
+        from gateway.process import memory
         from gateway.replay import run
         from gateway.telemetry_facts import provide
         from gateway.upstream_probes import probe_now
@@ -46,6 +47,8 @@ class GatewayConfig(AppConfig):
         declarations.complete_with(catalogue.refresh)
         catalogue.obey(partial(switched_off, switchable))
         provide()
+        memory.keep_what_is_loaded()
+        memory.use_one_arena()
         post_migrate.connect(
             partial(_add_switches, list(switchable)), sender=django_apps.get_app_config("access"), weak=False
         )

@@ -1,10 +1,11 @@
 """Masks the arguments and errors of calls before telemetry stores them. Nothing is revealed here, whatever the key may
 see: records are read by staff."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from context_protection.core.redaction import mark, redact
+from context_protection.configuration import policies
+from context_protection.core.redaction import POLICY, Visibility, mark, redact
 from gateway.catalog.catalog import catalogue
 from gateway.upstreams import failures
 from telemetry.arguments import Hidden, Masked
@@ -14,13 +15,14 @@ PASSWORD, CREDENTIAL = "password", "credential"
 
 def masked(operation: str, value: Mapping[str, Any]) -> Masked:
     """The JSON value with a mark in place of each secret: by its name, its label, its text, the operation's own schema,
-    or the form of a known kind of token."""
+    the form of a known kind of token, or by the policy."""
     hidden: list[Hidden] = []
+    visibility = Visibility(withheld=policies.last_policy_for(operation).withheld)
+    rules = {**dict.fromkeys(_asking(operation, visibility), POLICY), **dict.fromkeys(_passwords(operation), PASSWORD)}
     without_passwords = {
-        name: _hide(name, each, PASSWORD, hidden) if name in _passwords(operation) else each
-        for name, each in value.items()
+        name: _hide(name, each, rules[name], hidden) if name in rules else each for name, each in value.items()
     }
-    redacted, findings = redact(without_passwords)
+    redacted, findings = redact(without_passwords, visibility)
     for finding in findings:
         path = ".".join(map(str, finding.path))
         hidden.append(Hidden(_name(path), _length_at(without_passwords, finding.path), finding.kind))
@@ -37,6 +39,14 @@ def _passwords(operation: str) -> frozenset[str]:
         for name, schema in known.parameters.items()
         if schema.get("format") == "password" or schema.get("writeOnly")
     )
+
+
+def _asking(operation: str, visibility: Visibility) -> Iterator[str]:
+    """Arguments that compare a field that the policy withholds."""
+    known = catalogue.find(operation)
+    for name, fields in known.compares.items() if known is not None else ():
+        if any(visibility.withholds(each.split(".")) for each in fields):
+            yield name
 
 
 def _hide(name: str, value: Any, rule: str, hidden: list[Hidden]) -> Any:

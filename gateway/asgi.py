@@ -12,7 +12,9 @@ django.setup()
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 
+from context_protection.stores.announcements import announcements
 from gateway.access import quotas
+from gateway.api.repeated_requests import RepeatedRequests
 from gateway.connectors import connectors
 from gateway.dispatch.response_cache import response_cache
 from gateway.mcp.admission import Endpoint
@@ -21,21 +23,24 @@ from gateway.mcp.consumer import websocket_routes
 from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import sessions
-from gateway.mcp.sse import MESSAGES, LegacySSE
+from gateway.mcp.sse import LegacySSE
 from gateway.mcp.tools import fingerprint, tool_list_figures
 from gateway.pages.live_socket import live_socket_routes
 from gateway.pages.probes import healthz, metrics, readyz
+from gateway.pages.sums import answer_other_processes
+from gateway.process import place, warmup
 from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
 from gateway.process.reporter import reporter
 from gateway.process.start_time import note_ready
-from gateway.process.warmup import warm_up
 from gateway.threads.bridge import run_sync
 from gateway.tracing import export
 from gateway.tracing.requests import Identified
-from gateway.upstreams.transport import close_connections
+from gateway.upstreams.pool import close_connections
+from gateway.workers import peers, relay
+from gateway.workers.session_routing import SessionRouting
 from telemetry import arguments, events, recorder, rejections
 from telemetry.models import ProcessReport
 
@@ -44,6 +49,17 @@ changes = Changes(sessions, fingerprint, stdio_peer=None)
 server = build_server(changes=changes)
 streamable_http = StreamableHTTP(server, sessions, stateless=not settings.MCP_STATEFUL)
 legacy_sse = LegacySSE(server, sessions)
+
+
+async def share() -> None:
+    answer_other_processes()
+    announcements.start()
+    await peers.start()
+
+
+async def stop_sharing() -> None:
+    await peers.stop()
+    await run_sync(announcements.stop)
 
 
 async def report() -> None:
@@ -70,22 +86,24 @@ starts = [connector.start for connector in all_connectors if connector.start]
 stops = [connector.stop for connector in all_connectors if connector.stop]
 readiness.when_redis_is_lost(response_cache.forget)
 lifespan = Lifespan(
-    startup=[readiness.start, report, warm_up, *starts, streamable_http.start, changes.start, note_ready],
+    startup=[readiness.start, share, report, warmup.warm_up, *starts, streamable_http.start, changes.start, note_ready],
     shutdown=[
+        warmup.finish,
         stop_reporting,
         changes.stop,
         streamable_http.stop,
         *stops,
         close_connections,
         flush_telemetry,
+        stop_sharing,
         readiness.stop,
     ],
 )
-rest_of_http: Endpoint = PooledHandler(gate=Gate(hashing_paths()))
+rest_of_http: Endpoint = RepeatedRequests(PooledHandler(gate=Gate(hashing_paths())))
 HTTP: dict[str, Endpoint] = {
     "/mcp": streamable_http,
     "/mcp/sse": legacy_sse.stream,
-    MESSAGES: legacy_sse.messages,
+    legacy_sse.messages_path: legacy_sse.messages,
     "/healthz": healthz,
     "/readyz": readyz,
     "/metrics": metrics(otherwise=rest_of_http),
@@ -96,5 +114,10 @@ async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await HTTP.get(scope["path"].rstrip("/"), rest_of_http)(scope, receive, send)
 
 
+identified_http: Endpoint = Identified(http)
+if place.is_worker():
+    routed = SessionRouting(identified_http, is_stateful=settings.MCP_STATEFUL)
+    relay.serve_with(routed.serve)
+    identified_http = routed
 SOCKETS = [*live_socket_routes(), *websocket_routes(server, sessions)]  # the last one denies all other paths
-application = ProtocolTypeRouter({"lifespan": lifespan, "http": Identified(http), "websocket": URLRouter(SOCKETS)})
+application = ProtocolTypeRouter({"lifespan": lifespan, "http": identified_http, "websocket": URLRouter(SOCKETS)})

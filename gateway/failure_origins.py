@@ -11,8 +11,8 @@ CANCELLED = "cancelled"
 
 # Sluice's own faults, stores and lack of room.
 SLUICE = """
-    busy condensing_failed indexing internal_error not_dividable sql_busy sql_unavailable store_unavailable
-    upstream_crowded
+    answer_crashed busy condensing_failed indexing internal_error not_dividable sql_busy sql_unavailable
+    store_unavailable upstream_crowded
 """
 # The upstream did not answer, or its answer or its tool is wrong. Rejected credentials are shown with the upstream that
 # rejects them.
@@ -23,8 +23,8 @@ UPSTREAM = """
 """
 # Limits and permissions that ops set.
 POLICY = """
-    https_required names_too_long quota_exceeded result_too_large timeout too_many_groups too_many_rows
-    upstream_address upstream_rate upstream_too_large value_too_long withheld_field
+    https_required names_too_long no_project project_unreadable quota_exceeded result_too_large timeout too_many_groups
+    too_many_rows upstream_address upstream_rate upstream_too_large value_too_long withheld_field
 """
 # A wrong key, argument, cursor, statement or request.
 CALLER = f"""
@@ -36,10 +36,12 @@ CALLER = f"""
     cursor_expired cursor_invalid cursor_mismatch handle_expired handle_invalid
     client_capability_missing question_closed question_unclear
     import_problem imported_meanwhile secret_problem unknown_authentication
-    invalid_address invalid_aggregate invalid_arguments invalid_base64 invalid_event invalid_fields invalid_format
-    invalid_handles invalid_json invalid_limit invalid_name invalid_pages invalid_path invalid_query invalid_range
+    invalid_address invalid_aggregate invalid_arguments invalid_base64 invalid_commit invalid_diff
+    invalid_event invalid_fields invalid_format invalid_handles invalid_json invalid_limit invalid_name invalid_pages
+    invalid_path invalid_project invalid_query invalid_range
     invalid_response invalid_rows invalid_search invalid_sql invalid_value invalid_where
-    missing_argument not_found repeated_argument sql_too_large tool_acts unknown_argument unknown_field
+    missing_argument no_changes not_found path_refused repeated_argument sql_too_large tool_acts unknown_argument
+    unknown_field
     forbidden_sql sql_memory sql_timeout sql_too_wide unknown_column
     unknown_operation unknown_prompt unknown_resource upstream_invalid_arguments upstream_refused upstream_request
 """

@@ -12,7 +12,6 @@ from gateway.upstreams.connections import address_problem
 from gateway.upstreams.errors import AddressRefused, UpstreamError
 from gateway.upstreams.failures import UpstreamFailures
 from gateway.upstreams.limits import CallLimits
-from gateway.upstreams.network import Dropped
 from gateway.upstreams.request import Request
 from telemetry.alerts.channels import Post, Reply
 
@@ -38,7 +37,7 @@ async def _post(message: Post) -> Reply:
         return Reply(0, error.message, is_refused=True)
     except UpstreamError as error:
         return Reply(0, error.message, is_refused=error.reason == "upstream_address")
-    except Dropped:
+    except transport.Dropped:
         return Reply(0, f"{host} closed the connection without an answer.")
     except TimeoutError:
         return Reply(0, f"{host} did not answer within {LIMITS.total_seconds:g} seconds.")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from context_protection.configuration import policies
 from context_protection.core.errors import CallError, InvalidArgument
 from context_protection.core.policy import Kind
 from context_protection.core.tokens import claude
@@ -54,6 +55,9 @@ def _answer(name: str, arguments: Mapping[str, Any], caller: Caller) -> tuple[st
 
 
 def caller_for_staff(name: str) -> Caller:
-    """The key of that name, with nothing revealed: staff read the answer. `STAFF` if the key is gone."""
-    found = next((each for each in callers.loaded().by_digest.values() if each.name == name), STAFF)
+    """The key of that name, with nothing revealed: staff read the answer. Without such a key, `STAFF`, from whom is
+    withheld what is withheld from all keys."""
+    found = next((each for each in callers.loaded().by_digest.values() if each.name == name), None)
+    if found is None:
+        return replace(STAFF, withheld=policies.budgets().withheld(""))
     return replace(found, reveal=frozenset())

@@ -4,14 +4,19 @@ SQLite, an in-memory channel layer, and Celery worker and beat inside the web pr
 select the production topology. `.env.example` documents each variable.
 """
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from context_protection.core.cache_budget import DEFAULT_MEGABYTES
 from context_protection.core.policy import SETTINGS
+from context_protection.stores import shared_store
 from gateway.connectors import with_module
 from gateway.data_directory import private_database, private_directory, private_secret
 from gateway.environment import Environment, check_secret_key
+from gateway.process import place
 from gateway.upstreams.addresses import allowed_networks
 
 env = Environment()
@@ -59,14 +64,14 @@ INSTALLED_APPS = [
     "gateway.access",
     "gateway.logins",
     "gateway.upstreams",
-    "gateway.rollouts",
-    "gateway.experiments",
+    "gateway.staff.rollouts",
+    "gateway.staff.experiments",
     *with_module("apps"),
 ]
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "servestatic.middleware.ServeStaticMiddleware",
+    "gateway.process.static_files.StaticFiles",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -102,6 +107,8 @@ DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'sluice.s
 DATABASES = {"default": env.db_url_config(DATABASE_URL)}
 EMBEDDED_DATABASE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
 if EMBEDDED_DATABASE:
+    # The REST framework would load Postgres's fields and their driver (8 MB). So it finds that there are none.
+    sys.modules.setdefault("django.contrib.postgres.fields", None)  # type: ignore[arg-type]
     if DATABASES["default"]["NAME"] != ":memory:":
         private_database(Path(DATABASES["default"]["NAME"]))
     DATABASES["default"] |= {
@@ -109,9 +116,12 @@ if EMBEDDED_DATABASE:
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-32000;",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2000;",
         },
     }
+    # What another connection or process writes empties the page cache. Mapped pages need not be read again.
+    mapped_megabytes = 256 if place.is_worker() else 32
+    DATABASES["default"]["OPTIONS"]["init_command"] += f"PRAGMA mmap_size={mapped_megabytes * 2**20};"
 else:
     from gateway.process.postgres import base as postgres
 
@@ -131,19 +141,23 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-if REDIS_URL:
+# Of Redis, or of what answers like one in the parent process of `serve --workers`.
+SHARED_URL = REDIS_URL or env.str(shared_store.VARIABLE, default="")
+if SHARED_URL:
     from context_protection.stores import redis_client
 
     CACHES = {
         "default": {
             "BACKEND": "django_redis.cache.RedisCache",
-            "LOCATION": REDIS_URL,
-            "OPTIONS": redis_client.options(REDIS_URL),
+            "LOCATION": SHARED_URL,
+            "OPTIONS": redis_client.options(SHARED_URL),
         }
     }
-    CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}
 else:
     CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+if REDIS_URL:
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}
+else:
     CHANNEL_LAYERS = {"default": {"BACKEND": "gateway.process.channel_layer.EmbeddedChannelLayer"}}
 
 # -- Context protection -----------------------------------------------------------------------------
@@ -165,7 +179,10 @@ if env.bool("TABLES_WHEN_SMALLER", default=False):  # the older name of LIST_FOR
 # A YAML or JSON file of policy settings, below the environment. It is read again when it changes.
 CONFIG_FILE = env.str("CONFIG_FILE", default="")
 
-ANSWER_CACHE_MB = env.int("ANSWER_CACHE_MB", default=32)  # per process; 0 switches the response cache off
+# Of all caches of a process together; 0: no answers are cached. ANSWER_CACHE_MB is the older name.
+CACHE_MB = env.int("CACHE_MB", default=env.int("ANSWER_CACHE_MB", default=DEFAULT_MEGABYTES))
+if CACHE_MB < 0:
+    raise ImproperlyConfigured(f"CACHE_MB is {CACHE_MB}; expected megabytes, such as 16, or 0 to cache no answers.")
 
 # -- Credentials of upstreams -----------------------------------------------------------------------
 
@@ -205,6 +222,49 @@ if relative := [root for root in PROJECT_ROOTS if not Path(root).is_absolute()]:
     raise ImproperlyConfigured(
         f"PROJECT_ROOTS has {relative[0]!r}; expected absolute paths, separated by commas, such as /srv/code."
     )
+PROJECT_SYNC_SECONDS = env.int("PROJECT_SYNC_SECONDS", default=5)
+if PROJECT_SYNC_SECONDS < 1:
+    raise ImproperlyConfigured(
+        f"PROJECT_SYNC_SECONDS is {PROJECT_SYNC_SECONDS}; expected seconds between two looks for changes."
+    )
+
+CODEBASE_CPU_PRICE = env.float("CODEBASE_CPU_PRICE", default=0.01)  # dollars a second: what maxCost is measured in
+if CODEBASE_CPU_PRICE < 0:
+    raise ImproperlyConfigured(f"CODEBASE_CPU_PRICE is {CODEBASE_CPU_PRICE}; expected dollars a second, such as 0.01.")
+
+CODEBASE_INDEX = env.str("CODEBASE_INDEX", default="sqlite" if EMBEDDED_DATABASE else "postgres")
+if CODEBASE_INDEX not in ("sqlite", "postgres") or (CODEBASE_INDEX == "postgres" and EMBEDDED_DATABASE):
+    raise ImproperlyConfigured(
+        f"CODEBASE_INDEX is {CODEBASE_INDEX!r}; expected sqlite, or postgres if DATABASE_URL is a Postgres database."
+    )
+
+CODEBASE_MODEL = env.str("CODEBASE_MODEL", default="off")
+if CODEBASE_MODEL not in ("off", "client", "anthropic"):
+    raise ImproperlyConfigured(f"CODEBASE_MODEL is {CODEBASE_MODEL!r}; expected off, client or anthropic.")
+CODEBASE_MODEL_NAME = env.str("CODEBASE_MODEL_NAME", default="claude-haiku-4-5")
+CODEBASE_MODEL_INPUT_PRICE = env.float("CODEBASE_MODEL_INPUT_PRICE", default=1.0)  # dollars for a million tokens
+CODEBASE_MODEL_OUTPUT_PRICE = env.float("CODEBASE_MODEL_OUTPUT_PRICE", default=5.0)
+if min(CODEBASE_MODEL_INPUT_PRICE, CODEBASE_MODEL_OUTPUT_PRICE) < 0:
+    raise ImproperlyConfigured(
+        f"CODEBASE_MODEL_INPUT_PRICE is {CODEBASE_MODEL_INPUT_PRICE}, CODEBASE_MODEL_OUTPUT_PRICE is "
+        f"{CODEBASE_MODEL_OUTPUT_PRICE}; expected dollars for a million tokens, such as 1.0 and 5.0."
+    )
+CODEBASE_MODEL_MAX_TOKENS = env.int("CODEBASE_MODEL_MAX_TOKENS", default=1_000)
+CODEBASE_MODEL_SECONDS = env.float("CODEBASE_MODEL_SECONDS", default=60.0)
+if CODEBASE_MODEL_MAX_TOKENS < 100 or CODEBASE_MODEL_SECONDS < 1:
+    raise ImproperlyConfigured(
+        f"CODEBASE_MODEL_MAX_TOKENS is {CODEBASE_MODEL_MAX_TOKENS}, CODEBASE_MODEL_SECONDS is "
+        f"{CODEBASE_MODEL_SECONDS:g}; expected at least 100 tokens and 1 second for an answer of the model."
+    )
+ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", default="")
+ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", default="https://api.anthropic.com")
+if CODEBASE_MODEL == "anthropic" and not ANTHROPIC_API_KEY:
+    raise ImproperlyConfigured("CODEBASE_MODEL is anthropic, but there is no key; set ANTHROPIC_API_KEY.")
+if CODEBASE_MODEL == "anthropic" and find_spec("anthropic") is None:
+    raise ImproperlyConfigured(
+        "CODEBASE_MODEL is anthropic, but its client is not installed; run "
+        ".venv/bin/pip install --require-hashes -r requirements-anthropic.lock"
+    )
 
 # -- Tasks ------------------------------------------------------------------------------------------
 
@@ -226,6 +286,7 @@ CELERY_TASK_TIME_LIMIT = 300
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+CELERY_IMPORTS = ("gateway.process.task_processes",)
 CELERY_BEAT_SCHEDULE = {
     "purge-expired-walks": {"task": "context_protection.tasks.purge_expired_walks", "schedule": 60.0},
     "build-rollups": {"task": "telemetry.tasks.build_rollups", "schedule": 10.0},
@@ -308,7 +369,7 @@ STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
 SERVESTATIC_USE_FINDERS = True
 SERVESTATIC_AUTOREFRESH = DEBUG
-CSRF_FAILURE_VIEW = "gateway.api.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "gateway.error_pages.csrf_failure"
 
 PASSWORD_HASHERS = ["gateway.logins.hasher.YieldingHasher"]
 AUTHENTICATION_BACKENDS = ["gateway.logins.backend.ThrottledBackend"]

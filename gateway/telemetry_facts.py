@@ -8,10 +8,10 @@ from context_protection.core import field_selection
 from context_protection.core.policy import Kind, Policy
 from context_protection.core.scopes import BudgetScope
 from gateway.access.models import ApiKey
-from gateway.budgets.scopes import link_to
 from gateway.catalog.operation import Operation
 from gateway.dispatch.configuration import Configuration, current
 from gateway.mcp.tools import definition
+from gateway.staff.budgets.scopes import link_to
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.registry import upstreams
 from telemetry import facts

@@ -14,11 +14,11 @@ from gateway.pages.visitors import known_visitors_only
 
 urlpatterns = [
     path("", home, name="home"),
-    path("admin/keys/", include("gateway.keys.urls")),
-    path("admin/tools/", include("gateway.tools.urls")),
-    path("admin/budgets/", include("gateway.budgets.urls")),
-    path("admin/history/", include("gateway.history.urls")),
-    path("admin/rollouts/", include("gateway.rollouts.urls")),
+    path("admin/keys/", include("gateway.staff.keys.urls")),
+    path("admin/tools/", include("gateway.staff.tools.urls")),
+    path("admin/budgets/", include("gateway.staff.budgets.urls")),
+    path("admin/history/", include("gateway.staff.history.urls")),
+    path("admin/rollouts/", include("gateway.staff.rollouts.urls")),
     path("connect/", connect, name="connect"),
     path("admin/", admin.site.urls),
     path("api/schema/", known_visitors_only(SpectacularAPIView.as_view()), name="schema"),
@@ -26,15 +26,15 @@ urlpatterns = [
     path("api/", include("gateway.api.urls")),
     path("config", EffectiveView.as_view(schema=None)),
     path("config/validate", ValidationView.as_view(schema=None)),
-    path("telemetry/playground/", include("gateway.playground.urls")),
-    path("telemetry/experiments/", include("gateway.experiments.urls")),
+    path("telemetry/playground/", include("gateway.staff.playground.urls")),
+    path("telemetry/experiments/", include("gateway.staff.experiments.urls")),
     path("telemetry/", include("telemetry.pages.urls")),
     path("health", health, name="health"),
     path("metrics", metrics, name="metrics"),
     *(path("", include(f"{name}.urls")) for name in with_module("urls")),
 ]
 
-handler400 = "gateway.api.errors.bad_request"
-handler403 = "gateway.api.errors.not_permitted"
-handler404 = "gateway.api.errors.page_not_found"
-handler500 = "gateway.api.errors.server_error"
+handler400 = "gateway.error_pages.bad_request"
+handler403 = "gateway.error_pages.not_permitted"
+handler404 = "gateway.error_pages.page_not_found"
+handler500 = "gateway.error_pages.server_error"

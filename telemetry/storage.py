@@ -5,12 +5,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from operator import attrgetter
+from operator import attrgetter, gt
 from typing import Any, Protocol
 
 from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
 
-from telemetry import counters, feed, withheld
+from telemetry import counters, feed, withheld_counts
 from telemetry.bulk_rows import BulkRows
 from telemetry.decisions import log_decision
 from telemetry.figure import Figure
@@ -109,7 +109,7 @@ def _insert(calls: Sequence[Measurement]) -> tuple[int, str]:
 def _write(calls: Sequence[Measurement]) -> None:
     CALLS.insert([_row(call) for call in calls])
     marks.mark(call.at for call in calls)
-    withheld.count(calls)
+    withheld_counts.count(calls)
 
 
 def _insert_one_by_one(calls: Sequence[Measurement]) -> tuple[int, str]:
@@ -137,15 +137,45 @@ def _note_unusable(error: Exception) -> str:
     return name
 
 
+# -- Values within the columns' limits ----------------------------------------------------------------
+
+
 def put_right(call: Measurement) -> Measurement:
     """`call` itself if it is valid (DM6); else a copy within the columns' limits, so that it can be stored."""
+    return call if _is_sound(call) else _corrected(call)
+
+
+def _named(kind: type) -> list[str]:
+    return [name for name, figure in FIGURES.items() if figure.type is kind]
+
+
+_texts, _numbers, _measures, _flags = (attrgetter(*_named(kind)) for kind in (str, int, float, bool))
+_MOST_CHARACTERS = [FIGURES[name].max_length or 0 for name in _named(str)]  # a text has one
+
+
+def _is_sound(call: Measurement) -> bool:
+    """Looks at all values of a type at once: nearly every call is sound, and each one is looked at."""
+    texts, numbers = _texts(call), _numbers(call)
+    return (
+        not any(map(gt, map(len, texts), _MOST_CHARACTERS))
+        and "\x00" not in "".join(texts)
+        and min(numbers) >= 0
+        and max(numbers) <= LARGEST
+        and all(0 <= value < math.inf for value in _measures(call))
+        and all(value in (True, False) for value in _flags(call))
+        and call.at.tzinfo is not None
+        and call.outcome in OUTCOMES
+        and not (call.pagination_used and call.chunking_used)
+    )
+
+
+def _corrected(call: Measurement) -> Measurement:
     sound = {name: SOUND[figure.type](getattr(call, name), figure) for name, figure in FIGURES.items()}
     if call.outcome not in OUTCOMES:
         sound["outcome"] = CallOutcome.ERROR if call.error_reason else CallOutcome.PLAIN
     if call.pagination_used and call.chunking_used:  # a response is never both
         sound["chunking_used" if call.outcome != CallOutcome.CHUNKED else "pagination_used"] = False
-    changes = {name: value for name, value in sound.items() if value != getattr(call, name)}
-    return call._replace(**changes) if changes else call
+    return call._replace(**sound)
 
 
 def _sound_text(value: str, figure: Figure) -> str:

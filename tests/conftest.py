@@ -11,13 +11,11 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
-from django.conf import settings as django_settings
 from django.core.handlers.base import BaseHandler
 from django.core.management import call_command
 from django.db import connection
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
-from django.test import override_settings
 from django.test.client import ClientHandler
 from django.test.signals import setting_changed
 from hypothesis import settings
@@ -33,14 +31,12 @@ from gateway.logins.hasher import YieldingHasher
 from gateway.pages import background_refresh
 from gateway.threads import bridge
 from telemetry import arguments, events, recorder, rejections
-from tests import shared
+from tests import caches, tables
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented
 
 # The folders of files that take longest.
 LONG = [Path(__file__).parent / name for name in ("e2e", "properties", "worked_examples")]
-
-STATIC_FILES = "servestatic.middleware.ServeStaticMiddleware"
 
 # The laws over more payloads: make test ARGS="tests/properties --hypothesis-profile=thorough"
 settings.register_profile("default", max_examples=25, deadline=None)
@@ -92,26 +88,15 @@ def load_sample_account() -> None:
     connection.connection.backup(_loaded[0])
 
 
-TABLES = shared.directory / "tables.sqlite3"
-
-
 @receiver(connection_created)
 def copy_tables(connection: Any, **_: object) -> None:
     """SQLite's test database has the tables that another process of this run has made; migrations that it does not have
     follow. All of them take 3 s."""
-    if connection.vendor != "sqlite" or not connection.is_in_memory_db() or not TABLES.exists():
+    if connection.vendor != "sqlite" or not connection.is_in_memory_db() or not tables.path.exists():
         return
     if not connection.connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        with closing(sqlite3.connect(TABLES)) as tables:
-            tables.backup(connection.connection)
-
-
-def save_tables() -> None:
-    if connection.vendor == "sqlite" and not TABLES.exists():
-        own = TABLES.with_suffix(f".{os.getpid()}")
-        with closing(sqlite3.connect(own)) as tables:
-            connection.connection.backup(tables)
-        own.rename(TABLES)
+        with closing(sqlite3.connect(tables.path)) as saved:
+            saved.backup(connection.connection)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -149,16 +134,12 @@ def static_files_are_looked_for_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def middleware_of_test_clients_is_loaded_once() -> Iterator[None]:
-    """Each of Django's test clients would load it again (1 ms). What a test sets loads it anew.
-
-    The middleware of static files is left out: it is asynchronous, for which a synchronous client starts a thread and
-    an event loop with each request (half of its time). The end-to-end tests have static files from a server."""
+    """Each of Django's test clients would load it again (1 ms). What a test sets loads it anew."""
     loaded: list[ClientHandler] = []
 
     def load(self: ClientHandler, is_async: bool = False) -> None:
         if not loaded:
-            with override_settings(MIDDLEWARE=[each for each in django_settings.MIDDLEWARE if each != STATIC_FILES]):
-                BaseHandler.load_middleware(self, is_async)
+            BaseHandler.load_middleware(self, is_async)
             loaded.append(self)
         for name in ("_view_middleware", "_template_response_middleware", "_exception_middleware", "_middleware_chain"):
             setattr(self, name, getattr(loaded[0], name))
@@ -186,7 +167,8 @@ def rounds_of_a_hash() -> Iterator[int]:
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     with django_db_blocker.unblock():
-        save_tables()
+        if connection.vendor == "sqlite" and not tables.path.exists():
+            tables.save(connection.connection)
         load_sample_account()
     yield
     if connection.vendor == "postgresql":  # a thread of a test may still be connected, so the database stays in use
@@ -214,6 +196,11 @@ def on_this_thread() -> Iterator[None]:
 def fresh_configuration() -> None:
     """Configuration of an earlier test, which its rollback removed, is loaded anew."""
     revisions.bump()
+
+
+@pytest.fixture(autouse=True)
+def without_response_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    caches.keep_responses(monkeypatch, most_bytes=0)
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,6 @@ os.environ["DATA_DIR"] = data_dir
 os.environ["SHARED_REVISIONS"] = "false"
 os.environ["EMAIL_URL"] = "memorymail://"
 os.environ["AUDIT_SHARE"] = "0"  # an audit thread cannot see the transaction that a test lives in
-os.environ["ANSWER_CACHE_MB"] = "0"  # a test changes the store inside its transaction, which nobody is told of
 # NSIP's tools are there by default: whoever calls them meets a simulator.
 nsip = nsip_simulator()
 os.environ["NSIP_BASE_URL"] = nsip.__enter__().url
@@ -34,9 +33,20 @@ for name in (
     "HOSTAWAY_WEBHOOK_SECRET",
     "MCP_SERVERS_FILE",
     "PROJECT_ROOTS",
+    "PROJECT_SYNC_SECONDS",
+    "CODEBASE_CPU_PRICE",
+    "CODEBASE_INDEX",
+    "CODEBASE_MODEL",
+    "CODEBASE_MODEL_NAME",
+    "CODEBASE_MODEL_INPUT_PRICE",
+    "CODEBASE_MODEL_OUTPUT_PRICE",
+    "CODEBASE_MODEL_MAX_TOKENS",
+    "CODEBASE_MODEL_SECONDS",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
     "CONFIG_FILE",
 ):
     os.environ.pop(name, None)
 os.environ.pop("ALLOW_PRIVATE_UPSTREAMS", None)
-for name in ("HOST", "PORT", "MCP_TRANSPORT", "MCP_PORT", "SLUICE_API_KEY", "DEBUG", "ANTHROPIC_API_KEY"):
+for name in ("CACHE_MB", "ANSWER_CACHE_MB", "HOST", "PORT", "MCP_TRANSPORT", "MCP_PORT", "SLUICE_API_KEY", "DEBUG"):
     os.environ.pop(name, None)

@@ -1,7 +1,8 @@
 """What a store of walks forgets."""
 
 from context_protection.models import StoredWalk
-from context_protection.stores.snapshots import PREFIX, RedisSnapshots, snapshots
+from context_protection.stores.redis_snapshots import PREFIX, RedisSnapshots
+from context_protection.stores.snapshots import snapshots
 
 
 def lose(key: str) -> None:

@@ -28,6 +28,7 @@ def row(setting: Setting) -> str:
     """A setting's row in docs/operators.md."""
     others = [each for each in setting.spellings if each not in (setting.canonical_name, setting.name)]
     limit = " Set for one operation only." if setting.one_operation_only else ""
+    limit += " Set for all operations, a connector or a caller." if setting.whole_connectors_only else ""
     limit += f" In a file also {', '.join(f'`{each}`' for each in others)}." if others else ""
     return f"| {setting.canonical_name} | {default_of(setting)} | {setting.expected} | {setting.help}{limit} |\n"
 

@@ -17,6 +17,8 @@ from telemetry import counters
 from telemetry.metrics import metrics_text
 from tests.telemetry.examples import a_call
 
+pytestmark = pytest.mark.django_db  # also for `exposed`: a database is made only if a test has the mark
+
 FOLDER = Path(settings.BASE_DIR) / "docs/grafana"
 DASHBOARD = json.loads((FOLDER / "sluice-dashboard.json").read_text())
 RULES = json.loads((FOLDER / "sluice-alerts.json").read_text())["groups"][0]["rules"]

@@ -16,6 +16,7 @@ from context_protection.configuration.arms import Arm, ArmChooser
 from context_protection.configuration.declarations import UNDECLARED, declared
 from context_protection.configuration.file.documents import FileProblem
 from context_protection.configuration.file.layer import NO_FILE, FileLayer
+from context_protection.configuration.withheld_names import WithheldNames
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import SETTINGS, Policy, problems, resolve
 from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope, RankedScopes, Scoped, Values
@@ -93,6 +94,13 @@ class Budgets:
     def arm_name(self, operation: str, caller: str) -> str:
         """The caller's arm for the operation; "" without one."""
         return self.applied(operation, caller).arm if self.choosers else ""
+
+    def withheld(self, caller: str) -> WithheldNames:
+        """The names that are withheld from a caller, by connector."""
+        everywhere = self.resolve(BudgetScope(caller=caller)).withheld
+        connectors = sorted({scope.connector for scope in (*self.admin, *self.file.values) if scope.connector})
+        found = {each: self.resolve(BudgetScope(connector=each, caller=caller)).withheld for each in connectors}
+        return WithheldNames(everywhere, tuple((name, each) for name, each in found.items() if each != everywhere))
 
     def own(self, caller: str) -> str:
         """The caller, if it has budgets of its own, else "". Callers with the same result have the same policies,

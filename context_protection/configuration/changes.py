@@ -6,9 +6,11 @@ It follows the histories of django-simple-history, so it holds for every model t
 
 import logging
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from django.db import models, transaction
@@ -18,9 +20,11 @@ from context_protection.core.redaction import redact_text
 
 LONGEST = 200  # characters of a value
 IN_ADDRESS = re.compile(r"(?<=://)[^\s/@]+(?=@)")  # user name and password
+ABSENT = "-"  # in a difference: no value
 KINDS = {"+": "created", "~": "changed", "-": "deleted"}
 # Fields that stand for a secret, which histories leave out: only the fact of its change is logged.
-SECRETS = {"secret_changed_at": "secret"}
+SECRETS = {"secret_changed_at": "secret", "prefix": "secret"}
+SET_BY_ACTIONS = frozenset({"prefix", "revoked_at"})  # such as to rotate and to revoke a key: no form has them
 IGNORED = frozenset({"id", "changed_at", "created_at"})
 
 logger = logging.getLogger(__name__)
@@ -28,8 +32,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one object. `how`: created, changed or deleted. `differences`: the name, the old and the new value of
-    each field that differs, fit to be shown."""
+    """A change of one object. `how`: created, changed or deleted. `by`: the user; where there is none, the command that
+    this process runs. `differences`: the name, the old and the new value of each differing field, fit to be shown."""
 
     instance: models.Model
     version: Any  # an entry of its history
@@ -59,9 +63,16 @@ def _changed(sender: Any, *, instance: models.Model, history_instance: Any, usin
     if how != "deleted" and not differences:  # nothing that a person can set
         return
     user = history_instance.history_user
-    change = Change(instance, history_instance, how, user.get_username() if user is not None else "", differences)
+    by = user.get_username() if user is not None else _command()
+    change = Change(instance, history_instance, how, by, differences)
     for listener in _listeners:
         transaction.on_commit(partial(listener, change), using=using, robust=True)
+
+
+def _command() -> str:
+    """The management command that this process runs, such as "manage.py apikey"; empty in other programs."""
+    program, command, *_ = (*sys.argv, "", "")
+    return f"manage.py {command}" if Path(program).name == "manage.py" else ""
 
 
 def _log(change: Change) -> None:
@@ -84,28 +95,38 @@ def _differences(instance: models.Model, version: Any, how: str) -> list[tuple[s
     before = version.prev_record if how == "changed" else type(instance)()
     if before is None:  # the history is younger than the object
         return []
-    return [
+    found = [
         difference(name, getattr(before, name), getattr(version, name))
         for name in compared_fields(version)
         if getattr(before, name) != getattr(version, name)
     ]
+    return [each for each in found if each[1:] != (ABSENT, ABSENT)]
 
 
 def compared_fields(version: Any) -> list[str]:
-    """The fields of a version, an entry of a history, that people set."""
-    return [field.attname for field in version.tracked_fields if field.editable and field.name not in IGNORED]
+    """The fields of a version, an entry of a history, that people set: in a form, or by an action."""
+    return [
+        field.attname
+        for field in version.tracked_fields
+        if (field.editable or field.name in SET_BY_ACTIONS) and field.name not in IGNORED
+    ]
 
 
 def difference(name: str, old: Any, new: Any) -> tuple[str, str, str]:
     """A field's name, its old and its new value, fit to be shown."""
     if name in SECRETS:
-        return SECRETS[name], "-", "changed"
+        return SECRETS[name], ABSENT, "changed"
     return name, _shown(old), _shown(new)
 
 
+def value_in_words(value: str) -> str:
+    """One side of a difference, for people."""
+    return "not set" if value == ABSENT else value
+
+
 def _shown(value: Any) -> str:
-    """ "-" stands for no value. Secrets in it are withheld."""
-    if value is None or value == "":
-        return "-"
+    """ABSENT stands for no value. Secrets in it are withheld."""
+    if value is None or value in ("", [], {}):
+        return ABSENT
     text = redact_text(IN_ADDRESS.sub("***", str(value)))[0]
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -14,9 +14,8 @@ import threading
 import time
 from enum import IntEnum
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import redis
 from django.conf import settings
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Model
@@ -24,7 +23,11 @@ from django.db.models.signals import post_delete, post_save
 
 from context_protection.core.cached_property import cached_property
 from context_protection.models import Revision
-from context_protection.stores.redis_client import connect
+from context_protection.stores.lazy_redis import connect, redis_failures
+from context_protection.stores.shared_store import shared_url
+
+if TYPE_CHECKING:
+    import redis
 
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 0.3
@@ -91,10 +94,10 @@ class FileRevisions:
 
 
 class SharedRevisions:
-    """Updated by one listening thread per process."""
+    """Updated by one listening thread per process. `redis_url`: empty for none; None for the shared store."""
 
-    def __init__(self, redis_url: str, of: Scope = Scope.CONFIGURATION) -> None:
-        self.redis_url = redis_url
+    def __init__(self, redis_url: str | None = None, of: Scope = Scope.CONFIGURATION) -> None:
+        self._redis_url = redis_url
         self.of = of
         self.confirmed: tuple[int, int] | None = None
         self._number = 0
@@ -119,7 +122,7 @@ class SharedRevisions:
         if self.redis_url:
             try:
                 self._announce(self._number)
-            except (redis.RedisError, OSError) as error:  # other processes poll anyway
+            except redis_failures() as error:  # other processes poll anyway
                 logger.warning("revision not announced", extra={"error": str(error)})
 
     def _announce(self, number: int) -> None:
@@ -146,7 +149,7 @@ class SharedRevisions:
         while True:
             try:
                 self._follow_announcements() if self.redis_url else time.sleep(POLL_SECONDS)
-            except (redis.RedisError, OSError) as error:
+            except redis_failures() as error:
                 logger.warning("revision announcements interrupted", extra={"error": str(error)})
                 time.sleep(RETRY_SECONDS)
             self._poll()
@@ -177,8 +180,12 @@ class SharedRevisions:
     def _read(self) -> int:
         return Revision.objects.number(self.of)
 
-    @cached_property
-    def _redis(self) -> redis.Redis:
+    @property
+    def redis_url(self) -> str:
+        return shared_url() if self._redis_url is None else self._redis_url
+
+    @property
+    def _redis(self) -> "redis.Redis":
         return connect(self.redis_url)
 
     @cached_property
@@ -194,7 +201,7 @@ def deployment() -> str:
 
 def _configured(of: Scope) -> Revisions:
     if getattr(settings, "SHARED_REVISIONS", False):
-        return SharedRevisions(settings.REDIS_URL, of)
+        return SharedRevisions(of=of)
     path = Path(settings.REVISION_FILE)
     return FileRevisions(path if of is Scope.CONFIGURATION else path.with_name(of.name.lower()))
 

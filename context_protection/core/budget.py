@@ -4,13 +4,15 @@
 until it matches the rendered text.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import orjson
 
 from context_protection.core import tokens
+from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import Policy, RulerName
 
 # The full count may be too low by this factor, so an answer must stay below the hard cap by it.
@@ -19,20 +21,31 @@ MARGIN = 1.03
 SAMPLE_MARGIN = 1.12 * MARGIN
 # A sampled count may be too high by this factor. Above cap * SAMPLE_EXCESS a full count would exceed the cap as well.
 SAMPLE_EXCESS = 1.25
+# Claude's count is below the one by typical weights times this, on nearly all texts.
+TYPICAL_MARGIN = 1.5
 # Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
 # higher limit.
 MAX_CHARS = 49_000
 CHARS_A_TOKEN = 4  # characters per token that a higher hard cap allows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Body:
-    """Compact JSON in UTF-8, with its size by both token counts."""
+    """Compact JSON in UTF-8, with its size by both token counts. `count` counts as Claude does, when that is needed:
+    a body that exceeds its threshold anyway is not counted."""
 
     data: bytes
     chars: int
     estimated_tokens: int
-    claude_tokens: int
+    count: Callable[[], int]
+
+    @cached_property
+    def claude_tokens(self) -> int:
+        return self.count()
+
+    def with_tokens(self, more: int) -> "Body":
+        """The body beside something that takes more tokens."""
+        return replace(self, count=lambda: self.claude_tokens + more)
 
     def fits(self, policy: Policy) -> bool:
         """Whether the body is within the hard cap (law 1)."""
@@ -42,9 +55,21 @@ class Body:
         """The used share of the hard cap. A body above 1 must not be sent."""
         return max(self.claude_tokens * MARGIN / policy.hard_cap, self.chars / most_chars(policy))
 
+    def may_fill(self, share: float, policy: Policy) -> bool:
+        """Whether the body may use more than this share of the hard cap, judged without a count."""
+        most = tokens.typical(self.data) * TYPICAL_MARGIN * MARGIN / policy.hard_cap
+        return max(most, self.chars / most_chars(policy)) > share
+
     def within_threshold(self, policy: Policy) -> bool:
         measured = self.claude_tokens if policy.ruler is RulerName.CLAUDE else self.estimated_tokens
         return measured <= policy.token_budget_threshold
+
+
+def density(body: Body, policy: Policy) -> float:
+    """Tokens per character of a body that is to be sent in parts. The same in every process: handles are made of it."""
+    if _surely_fits(body.data, policy):  # a part can be all of it, whatever the density
+        return tokens.typical(body.data) / body.chars
+    return body.fill(policy) * policy.hard_cap / body.chars
 
 
 def most_chars(policy: Policy) -> int:
@@ -62,9 +87,9 @@ def length(data: bytes) -> int:
     return len(data) if data.isascii() else len(data.decode())
 
 
-def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta") -> Body:
+def render(document: Mapping[str, Any], policy: Policy, operation: str, *, meta_key: str = "meta") -> Body:
     """Renders `document` with the three budget figures added to its `meta_key`. That member comes first, so that
-    clients which truncate an answer still show it."""
+    clients which truncate an answer still show it. `operation`: whose answer it is."""
     meta = document[meta_key]
     head = dumps({meta_key: meta})[:-2] + (b"," if meta else b"")
     rest = dumps({name: value for name, value in document.items() if name != meta_key})
@@ -72,14 +97,14 @@ def render(document: Mapping[str, Any], policy: Policy, *, meta_key: str = "meta
     other_chars = length(head) + length(tail)
     figures, estimated = _figures(other_chars, policy.token_budget_threshold)
     data = head + figures + tail
-    return Body(data, other_chars + len(figures), estimated, claude_tokens(data, policy.hard_cap))
+    return Body(data, other_chars + len(figures), estimated, partial(_claude_figure, data, policy, operation))
 
 
-def render_plain(document: Mapping[str, Any], policy: Policy) -> Body:
+def render_plain(document: Mapping[str, Any], policy: Policy, operation: str) -> Body:
     """Renders `document` as it is, without budget figures."""
     data = dumps(document)
     chars = length(data)
-    return Body(data, chars, tokens.formula_of_length(chars), claude_tokens(data, policy.hard_cap))
+    return Body(data, chars, tokens.formula_of_length(chars), partial(_claude_figure, data, policy, operation))
 
 
 def _figures(other_chars: int, threshold: int) -> tuple[bytes, int]:
@@ -107,8 +132,20 @@ def _figures_json(estimated: int, threshold: int) -> bytes:
     )
 
 
+def _claude_figure(data: bytes, policy: Policy, operation: str) -> int:
+    """Claude's count of `data`, or about it if it is surely within the hard cap and decides nothing."""
+    if policy.ruler is RulerName.CLAUDE or not _surely_fits(data, policy):
+        return claude_tokens(data, policy.hard_cap)
+    return min(int(policy.hard_cap / MARGIN), tokens.learned.tokens(operation, data))
+
+
+def _surely_fits(data: bytes, policy: Policy) -> bool:
+    most = tokens.most_tokens(data)
+    return most is not None and most * MARGIN <= policy.hard_cap
+
+
 def claude_tokens(data: bytes, cap: int) -> int:
-    """Claude's count of `data`: a sampled count far from `cap`, a full count near it."""
+    """Claude's count of `data`: a sampled count far from `cap`, a full count near it. The same in every process."""
     text = data.decode()
     estimate = tokens.claude.estimate(text)
     near = cap < estimate * SAMPLE_MARGIN and estimate < cap * SAMPLE_EXCESS

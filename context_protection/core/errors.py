@@ -8,14 +8,14 @@ import difflib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import orjson
 
 from context_protection.core.cached_property import cached_property
 from context_protection.core.redaction import mark, path_kind, redact
-from context_protection.core.tokens import claude
+from context_protection.core.tokens import claude, most_tokens
 
 # JSON-RPC's own error codes, and those from the range that it leaves to servers.
 INVALID_REQUEST = -32600
@@ -87,6 +87,11 @@ class CallError(Exception):
     def __str__(self) -> str:
         return self.message
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """So that another process can raise it: an exception is pickled by assigning its attributes, which are
+        frozen."""
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
 
 def _redacted_value(parameter: str, value: Any) -> Any:
     """The value for an error message, with secrets redacted: clients log errors and show them in transcripts."""
@@ -104,12 +109,18 @@ def _short(value: Any) -> Any:
 def _fitted(error: dict[str, Any]) -> dict[str, Any]:
     """The error within every possible hard cap (law 1): its longest text is halved until the error fits."""
     document = {"error": error}
-    while claude.count(json.dumps(document, ensure_ascii=False, default=str)) > MAX_TOKENS:
+    while not _fits(document):
         texts = {"message": error["message"], **error["data"]}
         longest = max((name for name in texts if isinstance(texts[name], str)), key=lambda name: len(texts[name]))
         holder = error if longest == "message" else error["data"]
         holder[longest] = f"{holder[longest][: len(holder[longest]) // 2]}…"
     return document
+
+
+def _fits(document: Mapping[str, Any]) -> bool:
+    text = json.dumps(document, ensure_ascii=False, default=str)
+    most = most_tokens(text.encode())  # so that few errors are counted, and no error at the start loads the vocabulary
+    return (most is not None and most <= MAX_TOKENS) or claude.count(text) <= MAX_TOKENS
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:

@@ -3,7 +3,7 @@
 The answer has the size of the complete result, and its columns, so that a caller can write SQL without reading a row.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +17,10 @@ from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import AnswerRequest, Envelope, Opening, Outcome, Payload, Record, Rows, Text
 from context_protection.core.policy import Policy
 from context_protection.core.query import query
+from context_protection.core.redaction import STANDARD
 from context_protection.core.results import result_tables, text_lines
 from context_protection.core.results.tabulation import Column, Tabulated, tabulate
+from context_protection.core.withheld_fields import MASK
 
 HANDLE = "handle"
 MAX_TOKENS = 220  # Claude tokens of an answer
@@ -52,7 +54,7 @@ def answer(payload: Payload | None, request: AnswerRequest, policy: Policy, snap
     described = _described(payload, request, policy, snapshots)
     if not described.snapshot.is_stored:
         raise store_unavailable(STORE_WAIT)
-    body = _body(described, policy)
+    body = _body(described, policy, request.operation)
     return Envelope(
         body=body.data,
         outcome=Outcome.SUMMARIZED,
@@ -133,16 +135,22 @@ def _text(text: Text, request: AnswerRequest, policy: Policy, snapshots: Snapsho
 # -- The answer -------------------------------------------------------------------------------------
 
 
-def _body(described: _Described, policy: Policy) -> Body:
+def _body(described: _Described, policy: Policy, operation: str) -> Body:
     """The answer with as many columns as fit MAX_TOKENS."""
-    table = [each for each in tabulate(described.sample, described.columns) if not is_withheld(each.name, ())]
+    masked = {name for row in described.sample for name, value in row.items() if value == MASK}
+    columns = [each for each in described.columns if masked.isdisjoint((each.name, each.path))]
+    table = [each for each in tabulate(described.sample, columns) if not _is_withheld(each.name, masked)]
     table = _first(table, described)
     shown = min(len(table), MAX_COLUMNS)
     while True:
-        body = _with_columns(table[:shown], len(table) - shown, described, policy)
+        body = _with_columns(table[:shown], len(table) - shown, described, policy, operation)
         if shown == 0 or tokens.claude.count(body.data.decode()) <= MAX_TOKENS:
             return body
         shown -= 1
+
+
+def _is_withheld(name: str, masked: Container[str]) -> bool:
+    return name in masked or is_withheld(name, STANDARD)
 
 
 def _first(table: Sequence[Tabulated], described: _Described) -> list[Tabulated]:
@@ -152,7 +160,9 @@ def _first(table: Sequence[Tabulated], described: _Described) -> list[Tabulated]
     return sorted(table, key=lambda each: {**preferred, **canonical}.get(each.name, len(canonical) + len(preferred)))
 
 
-def _with_columns(table: Sequence[Tabulated], others: int, described: _Described, policy: Policy) -> Body:
+def _with_columns(
+    table: Sequence[Tabulated], others: int, described: _Described, policy: Policy, operation: str
+) -> Body:
     meta = {
         "kind": HANDLE,
         "resultHandle": described.snapshot.id,
@@ -160,7 +170,8 @@ def _with_columns(table: Sequence[Tabulated], others: int, described: _Described
         **described.note,
     }
     columns = {each.name: _example(each) for each in table}
-    return render({"meta": meta, "columns": columns, **({"otherColumns": others} if others else {})}, policy)
+    document = {"meta": meta, "columns": columns, **({"otherColumns": others} if others else {})}
+    return render(document, policy, operation)
 
 
 def _example(column: Tabulated) -> str:

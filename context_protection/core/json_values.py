@@ -12,6 +12,7 @@ from context_protection.core.budget import dumps
 # 0 and a run of 19 zeros is searched for: a regular expression takes longer than parsing.
 _EACH_DIGIT_AS_0 = bytes(ord("0") if chr(each).isdigit() and each < 128 else each for each in range(256))
 _LONG_NUMBER = b"0" * 19
+LEVELS_WRITTEN = 254  # of objects and lists, by orjson
 
 
 def plain(value: Any) -> Any:
@@ -43,6 +44,22 @@ def loads(data: bytes) -> Any:
 
 def is_within(value: Any, levels: int) -> bool:
     """Whether objects and lists are nested at most `levels` deep (0: `value` is neither). Does not recurse."""
+    return _can_be_written(value, levels) or _has_levels(value, levels)
+
+
+def _can_be_written(value: Any, levels: int) -> bool:
+    """Whether orjson, which writes so many levels, can write the value within as many more lists as that leaves. It
+    takes a fifth of the time of looking at each object and list."""
+    for _ in range(LEVELS_WRITTEN - levels):
+        value = [value]
+    try:
+        orjson.dumps(value)
+    except TypeError:  # too deep, or not JSON
+        return False
+    return levels <= LEVELS_WRITTEN
+
+
+def _has_levels(value: Any, levels: int) -> bool:
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
         if not level:

@@ -43,6 +43,7 @@ from context_protection.core.payloads import (
 from context_protection.core.policy import DEFAULTS, Policy, RulerName
 from context_protection.core.query import query
 from context_protection.core.shapes import Shape
+from context_protection.core.withheld_fields import MASK
 
 FIRST = ListPosition(None, 0, 1)
 SHARES = 64  # a share of the rows is rounded down to one of so many steps per power of two
@@ -117,7 +118,7 @@ def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Polic
         return None
     choice = FormRequest(page, policy.hard_cap, request.fields or field_selection.RAW, ITEMS, is_condensed=False)
     form = page_form(choice, rows.shape, request, policy)
-    body = render_plain({rows.options.key: form.rows}, policy)
+    body = render_plain({rows.options.key: form.rows}, policy, request.operation)
     if len(form.rows) < len(page.chars) or not body.fits(policy):
         return None
     return Envelope(
@@ -257,15 +258,17 @@ class _Pager:
 
     def acceptable(self, body: Body, form: PageForm) -> bool:
         uses_threshold = form.budget <= self.policy.token_budget_threshold
-        return body.fits(self.policy) and (
-            body.within_threshold(self.policy) if uses_threshold else body.estimated_tokens <= form.budget
-        )
+        is_within = body.within_threshold(self.policy) if uses_threshold else body.estimated_tokens <= form.budget
+        return is_within and body.fits(self.policy)
 
     def share(self, body: Body, form: PageForm) -> float:
         """The share of the rows that is likely to fit, a little below what the sizes suggest. It is rounded to coarse
         steps: hints differ by a few characters between transports, but pages must not (law 4)."""
         measured = body.claude_tokens if self.policy.ruler is RulerName.CLAUDE else body.estimated_tokens
-        mantissa, exponent = math.frexp(0.98 / max(measured / form.budget, body.fill(self.policy)))
+        used = measured / form.budget
+        if used <= 1 or body.may_fill(used, self.policy):
+            used = max(used, body.fill(self.policy))
+        mantissa, exponent = math.frexp(0.98 / used)
         return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
 
     def first_row_preview(self, form: PageForm) -> PageForm:
@@ -273,7 +276,7 @@ class _Pager:
         row = dict(self.condensed_first)
         key = row.get(self.request.record_key[1]) if self.request.record_operation else None
         prefers_record = self.request.record_is_row or not self.request.result_operation
-        if key is not None and prefers_record and self.place.options.condensable:  # groups are not records
+        if key not in (None, MASK) and prefers_record and self.place.options.condensable:  # groups are not records
             row["detailsAvailable"] = self.request.row_hint(key)
         elif self.request.result_operation and self.snapshot.is_stored:
             arguments = {
@@ -302,7 +305,7 @@ class _Pager:
             position = self.place.position.after(self.page.positions[count - 1], count)
             document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
         document.update(form.layout(form.rows[:count], self.place.options.key))
-        return render(document, self.policy)
+        return render(document, self.policy, self.request.operation)
 
     def meta(self, form: PageForm, count: int, more: bool) -> dict[str, Any]:
         paging = self.paging_meta(count, more)

@@ -130,7 +130,7 @@ def _first_stored_chunk(
     chunk = scope.chunk(plan, 0, text)
     original = tokens.formula_of_length(scope.excerpt.end - scope.excerpt.start)
     meta = first_meta(text, snapshot, request)
-    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy, meta, beside_of(text))
+    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy, request.operation, meta, beside_of(text))
     return first_of_several(body, original, request, snapshot)
 
 
@@ -140,7 +140,7 @@ def next_chunk(
     scope, index = StoredScope.of(snapshot), request.position
     plan = _stored_plan(text, scope.version, scope.chunk_sizes)
     chunk = scope.chunk(plan, index, text)
-    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy)
+    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy, request.operation)
     if body.fits(policy):
         envelope = envelope_of(body, tokens.formula(chunk.content), chunked=True, baseline=0)
         return of_chain(envelope, snapshot, index)

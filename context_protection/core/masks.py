@@ -6,13 +6,11 @@ results, so no separate record is needed.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
-from context_protection.core.redaction import is_secret, kinds_of_path, path_kind
-from context_protection.core.redaction.folding import compact
+from context_protection.core.redaction import POLICY, Visibility, is_secret, kinds_of_path, path_kind
 
 MARK = "[withheld: "
 MARK_BYTES = MARK.encode()
@@ -38,12 +36,19 @@ NOTHING_WITHHELD: Counts = {}
 def withheld_in(value: Any) -> Counts:
     """The masks in a JSON value, in order, with their counts."""
     found: Counter[Withheld] = Counter()
+    for path, text in _marked(value):
+        found.update(Withheld(path, kind, _how(text, path)) for kind in _MASK.findall(text))
+    return found
+
+
+def _marked(value: Any) -> Iterator[tuple[str, str]]:
+    """The texts that may have masks, in order, with their paths."""
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
         path, at = waiting.pop()
         if isinstance(at, str):
             if MARK in at:
-                found.update(Withheld(path, kind, _how(at, path)) for kind in _MASK.findall(at))
+                yield path, at
         elif isinstance(at, dict):
             below = f"{path}." if path else ""
             # Without a call of _may_hold: a search passes every field of a stored list through this condition.
@@ -55,7 +60,6 @@ def withheld_in(value: Any) -> Counts:
         elif isinstance(at, list):
             below = f"{path}.*" if path else "*"
             waiting += [(below, each) for each in reversed(at) if _may_hold(each)]
-    return found
 
 
 def withheld_in_rows(rows: Iterable[Mapping[str, Any]]) -> Counts:
@@ -72,6 +76,11 @@ def withheld_in_body(body: bytes, rows: Iterable[Mapping[str, Any]]) -> Counts:
     return withheld_in_rows(rows) if MARK_BYTES in body else NOTHING_WITHHELD
 
 
+def paths_in_body(body: bytes, value: Any) -> list[str]:
+    """The paths of the masks in the value that is the JSON `body`, without their counts, which take longer."""
+    return [path for path, text in _marked(value) if _MASK.search(text)] if MARK_BYTES in body else []
+
+
 def withheld_in_text(text: str) -> Counts:
     return Counter(Withheld("", kind, "text") for kind in _MASK.findall(text)) if MARK in text else NOTHING_WITHHELD
 
@@ -83,27 +92,19 @@ def _may_hold(value: Any) -> bool:
 def _how(text: str, path: str) -> How:
     if not _MASK.fullmatch(text):
         return "text"
-    return "field" if path_kind(path) else "pair"
+    return "field" if path_kind(path) or _MASK.findall(text) == [POLICY] else "pair"
 
 
-def is_withheld(path: str, reveal: Collection[str]) -> bool:
-    """Whether a name, or any step of a dotted path, names a secret that is not revealed, by the rules of `redact`."""
+def is_withheld(path: str, visibility: Visibility) -> bool:
+    """Whether a name, or any step of a dotted path, names what the policy withholds, or a secret that is not revealed,
+    by the rules of `redact`."""
     steps = path.split(".")
+    if visibility.withholds(steps):
+        return True
     secret = [number for number, kind in enumerate(kinds_of_path(path), start=1) if kind is not None]
     if not secret:
-        return len(steps) > 1 and is_secret(path) and compact(path) not in _folded(frozenset(reveal))
-    revealed = _folded(frozenset(reveal))
-    return not all(_is_revealed(steps[:number], revealed) for number in secret)
-
-
-def _is_revealed(steps: Sequence[str], revealed: Collection[str]) -> bool:
-    names = [compact(step) for step in steps if step != "*"]
-    return any(name in revealed for name in names) or ".".join(names) in revealed
-
-
-@lru_cache(maxsize=1024)
-def _folded(reveal: frozenset[str]) -> frozenset[str]:
-    return frozenset(".".join(map(compact, name.split("."))) for name in reveal)
+        return len(steps) > 1 and is_secret(path) and not visibility.reveals([path])
+    return not all(visibility.reveals(steps[:number]) for number in secret)
 
 
 def note(paths: Iterable[str]) -> dict[str, list[str]]:
@@ -122,9 +123,18 @@ def paths(found: Counts) -> list[str]:
 
 def advice(names: Sequence[str], found: Counts) -> list[str]:
     """The lines for `meta.notes` if `names` contains a redacted field."""
-    wholly = {each.path for each in found if each.how != "text"}
-    requested = [name for name in names if name in wholly]
-    return [f"{', '.join(requested)[:NAMED_CHARS]}: {HOW_TO_REVEAL}"] if requested else []
+    why = {each.path: BY_POLICY if each.kind == POLICY else HOW_TO_REVEAL for each in found if each.how != "text"}
+    lines = []
+    for reason in (HOW_TO_REVEAL, BY_POLICY):
+        if requested := [name for name in names if why.get(name) == reason]:
+            lines.append(f"{', '.join(requested)[:NAMED_CHARS]}: {reason}")
+    return lines
+
+
+def why_withheld(path: str, visibility: Visibility) -> str:
+    """Why a path that `is_withheld` is withheld, and who can change that."""
+    return BY_POLICY if visibility.withholds(path.split(".")) else HOW_TO_REVEAL
 
 
 HOW_TO_REVEAL = 'withheld from this API key; an operator can allow a field under "Revealed fields" of the key.'
+BY_POLICY = "withheld from this API key by the setting withheldFields, which an operator can change."

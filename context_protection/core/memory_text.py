@@ -1,14 +1,13 @@
 """A text from upstream in memory. Its snapshot stores it, so that it is not fetched again."""
 
 import hashlib
-import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, ClassVar
 
+from context_protection.core.cache_budget import Cache, cache_budget
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Snapshot, Snapshots
 from context_protection.core.payloads import Piece
@@ -18,9 +17,7 @@ from context_protection.core.splitting.plans import ChunkSizes
 
 BLOCK = 1 << 18  # characters of a text in one block of a snapshot
 PIECE = 1 << 20  # maximum characters of a piece; a longer line is split
-REMEMBERED = 64  # cached chunk plans; each takes a few hundred bytes per chunk
-
-_lock = threading.Lock()
+PLAN_BYTES, CHUNK_BYTES = 2000, 400  # of a cached chunk plan, and of each of its chunks
 
 
 def stored_text(snapshot: Snapshot, snapshots: Snapshots) -> "SnapshotText | None":
@@ -163,7 +160,7 @@ class MemoryPlan:
         return self._firsts[number], self.blocks[number]
 
 
-_plans: OrderedDict[tuple[str, ChunkSizes], MemoryPlan] = OrderedDict()
+_plans: Cache[tuple[str, ChunkSizes], MemoryPlan] = Cache("chunk plans", cache_budget)
 
 
 def _planned(text: MemoryText | SnapshotText, chunk_sizes: ChunkSizes) -> MemoryPlan:
@@ -173,9 +170,5 @@ def _planned(text: MemoryText | SnapshotText, chunk_sizes: ChunkSizes) -> Memory
     if plan is None:
         pieces = (piece.text for piece in text.pieces(text.version))
         plan = MemoryPlan(tuple(plan_windows(pieces, chunk_sizes.form, chunk_sizes.limits, text.lines)))
-    with _lock:
-        _plans[key] = plan
-        _plans.move_to_end(key)
-        while len(_plans) > REMEMBERED:
-            _plans.popitem(last=False)
+        _plans.put(key, plan, PLAN_BYTES + CHUNK_BYTES * plan.chunks)
     return plan

@@ -136,6 +136,8 @@ def _condensed(form_request: FormRequest, request: AnswerRequest, policy: Policy
     meta: dict[str, Any] = {"kind": "preview"}
     if form_request.is_first:
         meta |= _description(rows, form_request.page, request)
+    if policy.withheld:
+        meta |= masks.note(masks.paths(withheld_in_rows(rows)))
     return PageForm(rows, meta, form_request.budget, summarized=True)
 
 

@@ -7,8 +7,10 @@ built-in default of a kind of operation.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
+from context_protection.core.scopes import Breadth
 from context_protection.core.setting import Problem, Setting, SettingGroup, setting, settings_of
 
 
@@ -37,8 +39,15 @@ class ListFormat(StrEnum):
 
 
 _NAME, _FIELD = r" *[A-Za-z_][A-Za-z0-9_-]{0,39} *", r" *[^ ,;=]+ *"
+_STEP = r"[^.,;=]*[^\W_][^.,;=]*"
+PATH = (
+    rf"(?=[^,]{{1,100}}(,|$)){_STEP}(\.({_STEP}|\*))*"  # of a field, at any depth: guestPhone, items.*.name, Alarm code
+)
 _SECTION = f"{_NAME}={_FIELD}(,{_FIELD})*"
 SECTIONS = f"({_SECTION}(;{_SECTION})*)?"  # money=price,tax*; guest=guest*
+
+
+NOTHING = "none"  # of withheld fields, where a wider scope has some
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +165,16 @@ class Policy:
         help="How long an upstream API's response is reused without another request. 0: never.",
         aliases=("cacheTtl", "cache_ttl"),
     )
+    withheld_fields: str = setting(
+        "",
+        if_empty="nothing",
+        whole_connectors_only=True,
+        item=PATH,
+        example="guestPhone, guest.email",
+        group=SettingGroup.PRIVACY,
+        help="Fields that are masked besides secrets, and cannot be queried: names, dotted paths, labels of custom "
+        "fields, separated by commas. This list takes the place of those of wider scopes. none: nothing.",
+    )
     sections: str = setting(
         "",
         if_empty="declared by the type",
@@ -180,9 +199,19 @@ class Policy:
         return self.cache_seconds if self.caching else 0
 
     @property
+    def withheld(self) -> frozenset[str]:
+        return _withheld_in(self.withheld_fields)
+
+    @property
     def default_list_format(self) -> ListFormat:
         """The form of the rows of a list whose caller requested none."""
         return self.list_format if self.tables else ListFormat.ITEMS
+
+
+@lru_cache(maxsize=1024)
+def _withheld_in(names: str) -> frozenset[str]:
+    found = frozenset(each.strip() for each in names.split(",") if each.strip())
+    return frozenset() if found == {NOTHING} else found
 
 
 DEFAULTS = Policy()
@@ -236,15 +265,11 @@ def _contradictions(policy: Policy) -> list[Problem]:
     return found
 
 
-def budget_schema(*, one_operation: bool) -> dict[str, Any]:
-    """The JSON Schema of a budget for one operation or for several: an object of the settings that it sets. The others
-    are inherited."""
+def budget_schema(breadth: Breadth) -> dict[str, Any]:
+    """The JSON Schema of a budget of this breadth: an object of the settings that it sets. The others are
+    inherited."""
     return {
         "type": "object",
-        "properties": {
-            each.canonical_name: each.schema()
-            for each in SETTINGS.values()
-            if one_operation or not each.one_operation_only
-        },
+        "properties": {each.canonical_name: each.schema() for each in SETTINGS.values() if not each.misplaced(breadth)},
         "additionalProperties": False,
     }

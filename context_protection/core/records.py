@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 
 from context_protection.core import canonical, field_selection, masks, parts, summaries, tokens
-from context_protection.core.budget import Body, dumps, length, render
+from context_protection.core.budget import Body, density, dumps, length, render
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import OverBudget, invalid_cursor
 from context_protection.core.inference import proposals
-from context_protection.core.masks import NOTHING_WITHHELD, Counts, withheld_in
+from context_protection.core.masks import NOTHING_WITHHELD, Counts, withheld_in, withheld_in_body
 from context_protection.core.payloads import AnswerRequest, Envelope, Outcome, Record, with_loss_note
 from context_protection.core.policy import Policy
 from context_protection.core.shapes import Shape, with_sections
@@ -56,7 +56,8 @@ class _FirstAnswer:
         self.record = replace(record, shape=with_sections(record.shape, policy.sections)) if policy.sections else record
         whole = canonical.whole(record.value, self.record.shape)
         self.value = whole.value
-        self.withheld = withheld_in(self.value)
+        self.written = dumps(self.value)
+        self.withheld = withheld_in_body(self.written, [self.value])
         self.note = {**canonical.note(whole.empty), **self.noted(self.withheld)}
 
     def noted(self, found: Counts) -> dict[str, Any]:
@@ -66,7 +67,8 @@ class _FirstAnswer:
 
     @cached_property
     def original(self) -> int:
-        return tokens.formula_of_length(length(dumps(self.record.value)))
+        upstreams = dumps(self.record.value) if self.record.shape.is_canonical else self.written
+        return tokens.formula_of_length(length(upstreams))
 
     def envelope(self) -> Envelope:
         names = field_selection.split(self.request.fields) if self.request.fields is not None else []
@@ -86,7 +88,7 @@ class _FirstAnswer:
 
     @cached_property
     def whole(self) -> Body:
-        return _whole(self.value, {"kind": "full", **self.note}, self.policy)
+        return _whole(self.value, {"kind": "full", **self.note}, self.policy, self.request.operation)
 
     def selection(self, names: list[str]) -> Envelope:
         """The requested fields. `meta.withheld` names the redacted ones among them."""
@@ -98,7 +100,7 @@ class _FirstAnswer:
         note = {**canonical.note(chosen.empty), **self.noted(found)}
         if advice := masks.advice(names, found):
             note["notes"] = [*note.get("notes", ()), *advice]
-        whole = _whole(chosen.value, {"kind": "full", **note}, self.policy)
+        whole = _whole(chosen.value, {"kind": "full", **note}, self.policy, self.request.operation)
         if whole.fits(self.policy):
             return _envelope(whole, self.original, baseline=self.baseline(), found=found)
         return self.first_part(chosen.value, note, whole)
@@ -172,7 +174,7 @@ class _FirstAnswer:
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
         details = {**self.more(), "sections": sections} if self.more() else None
         meta = {**meta, "detailsAvailable": details} if details else with_loss_note(meta)
-        return render({"meta": meta, "summary": summary}, self.policy)
+        return render({"meta": meta, "summary": summary}, self.policy, self.request.operation)
 
     def more(self) -> dict[str, Any]:
         """The hint for the whole record. Empty if only the snapshot could provide it and could not be stored."""
@@ -194,7 +196,7 @@ class _FirstAnswer:
         """The smallest preview, for names that are too long: only the hint that returns everything in parts."""
         smallest = {name: meta[name] for name in meta if name in SMALLEST_META}
         more = {"projectedFields": [], "detailsAvailable": self.more()} if self.more() else with_loss_note({})
-        return render({"meta": {**smallest, **more}, "summary": {}}, self.policy)
+        return render({"meta": {**smallest, **more}, "summary": {}}, self.policy, self.request.operation)
 
     # -- Parts --------------------------------------------------------------------------------------
 
@@ -224,16 +226,21 @@ class _FirstAnswer:
     ) -> NewSnapshot:
         """The snapshot for the parts of `value`. `whole` is the body that `value` would have in one piece. `handle`:
         the snapshot of upstream's object, if its canonical form differs from it."""
-        density = round(whole.fill(self.policy) * self.policy.hard_cap / whole.chars, 3)
-        plan = {"parts": True, "note": note, "fields": fields, "original": self.original, "density": density}
+        plan = {
+            "parts": True,
+            "note": note,
+            "fields": fields,
+            "original": self.original,
+            "density": round(density(whole, self.policy), 3),
+        }
         return NewSnapshot(self.request.origin, plan | ({"handle": handle} if handle else {}), [dumps(value)])
 
 
-def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, **extra: Any) -> Body:
+def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, operation: str, **extra: Any) -> Body:
     """Our `meta` and the object's fields. If the object has a `meta` of its own, ours gets one underscore more."""
     own = [name for name in value if name.endswith("meta") and not name[:-4].strip("_")]
     key = "_" * (max(map(len, own)) - 3) + "meta" if own else "meta"
-    return render({key: meta, **extra, **value}, policy, meta_key=key)
+    return render({key: meta, **extra, **value}, policy, operation, meta_key=key)
 
 
 def _envelope(
@@ -296,13 +303,13 @@ def _part_body(
         meta["continues"] = continued
     extra: dict[str, Any] = {}
     if part.following is not None and not snapshot.is_stored:
-        return _whole(part.value, with_loss_note(meta), policy)
+        return _whole(part.value, with_loss_note(meta), policy, request.operation)
     cursor = snapshots.cursor(snapshot, part.following) if part.following is not None else None
     if "nextCursor" in value:
         meta["nextCursor"] = cursor  # the record has a field of that name, so ours goes to `meta`; null at the end
     elif cursor is not None:
         extra["nextCursor"] = cursor
-    return _whole(part.value, meta, policy, **extra)
+    return _whole(part.value, meta, policy, request.operation, **extra)
 
 
 def _unsendable(policy: Policy) -> OverBudget:

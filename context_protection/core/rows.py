@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import orjson
@@ -18,7 +18,9 @@ from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.core.query.conditions import Conditions
 from context_protection.core.query.empty import GivenFilter
 from context_protection.core.query.words import SearchWords
+from context_protection.core.redaction import STANDARD, Visibility, redact
 from context_protection.core.shapes import ANY, Shape
+from context_protection.core.withheld_fields import seen, shape_as_seen
 
 BLOCK_ROWS = 200
 SAMPLED = 100  # rows from which further columns for queries are inferred
@@ -37,8 +39,8 @@ class Loaded:
 
 
 class MemoryRows:
-    """Rows in memory. A function as `rows` is called only for the first page. `reveal`: names of secret fields that may
-    be queried."""
+    """Rows in memory. A function as `rows` is called only for the first page. Queries may use the fields of
+    `visibility`."""
 
     compared: Sequence[QueryColumn] = ()
     given: Sequence[GivenFilter] = ()
@@ -48,15 +50,17 @@ class MemoryRows:
         rows: Sequence[dict[str, Any]] | Callable[[], Loaded],
         shape: Shape = ANY,
         options: RowOptions = AS_ITEMS,
-        reveal: frozenset[str] = frozenset(),
+        visibility: Visibility = STANDARD,
     ) -> None:
         self._load = rows if callable(rows) else lambda: Loaded(rows)
-        self.shape, self.options, self.reveal = shape, options, reveal
+        self.shape, self.options, self.visibility = shape, options, visibility
         self.rows: Sequence[dict[str, Any]] = ()
+        self._written = WrittenRows(())
 
     def open(self) -> Opening:
         loaded = self._load()
         self.rows = loaded.rows
+        self._written = WrittenRows(self.rows)
         plan = {**loaded.plan, "rows": len(self.rows)}
         total = len(self.rows) if loaded.total is None else loaded.total
         return Opening(total, plan, self._blocks, loaded.note, loaded.beside)
@@ -64,8 +68,12 @@ class MemoryRows:
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> "MemoryPage":
         start, total = position or 0, plan["rows"]
         end = min(start + size, total)
-        rows = _rows(block, start, end) if block and start < end else self.rows[start:end]
-        return MemoryPage(rows, self.shape, range(start + 1, end + 1), more=end < total)
+        if block and start < end:
+            rows: Sequence[dict[str, Any]] = _rows(block, start, end)
+            written = WrittenRows(rows).between
+        else:
+            rows, written = self.rows[start:end], partial(self._written.between, start, end)
+        return MemoryPage(rows, self.shape, range(start + 1, end + 1), more=end < total, written=written)
 
     def note(self) -> Mapping[str, Any]:
         return self._load().note
@@ -73,7 +81,7 @@ class MemoryRows:
     @property
     def queryable(self) -> QueryColumns:
         sample = cache(lambda: self._load().rows[:SAMPLED])
-        return QueryColumns(shape=self.shape, sample=sample, reveal=self.reveal)
+        return QueryColumns(shape=self.shape, sample=sample, visibility=self.visibility)
 
     def filtered(self, wanted: Conditions) -> "MemoryRows":
         return self._chosen(wanted.match)
@@ -86,7 +94,7 @@ class MemoryRows:
             loaded = self._load()
             return replace(loaded, rows=[row for row in loaded.rows if is_chosen(row)])
 
-        return MemoryRows(load, self.shape, self.options, self.reveal)
+        return MemoryRows(load, self.shape, self.options, self.visibility)
 
     @property
     def unfiltered(self) -> "MemoryRows":
@@ -96,11 +104,17 @@ class MemoryRows:
         def noted(loaded: Loaded) -> Loaded:
             return replace(loaded, note={**loaded.note, "notes": [*loaded.note.get("notes", ()), *notes]})
 
-        return self.changed(noted, self.reveal)
+        return MemoryRows(cache(lambda: noted(self._load())), self.shape, self.options, self.visibility)
 
-    def changed(self, change: Callable[[Loaded], Loaded], reveal: frozenset[str]) -> "MemoryRows":
-        """A list of the rows that `change` returns. `change` is called once, at first use."""
-        return MemoryRows(cache(lambda: change(self._load())), self.shape, self.options, reveal)
+    def seen_by(self, visibility: Visibility) -> "MemoryRows":
+        """The rows as a caller of this visibility sees them. They are redacted once, at first use."""
+
+        def redacted() -> Loaded:
+            loaded = self._load()
+            rows = seen(list(loaded.rows), self.shape, visibility)
+            return replace(loaded, rows=rows, beside=redact(dict(loaded.beside), visibility)[0])
+
+        return MemoryRows(cache(redacted), shape_as_seen(self.shape, visibility), self.options, visibility)
 
     def grouped(self, aggregation: Aggregation) -> Groups:
         return aggregates.aggregate(self._load().rows, aggregation)
@@ -111,7 +125,22 @@ class MemoryRows:
 
     def _blocks(self) -> list[bytes]:
         starts = range(0, len(self.rows), BLOCK_ROWS)
-        return [dumps(self.rows[start : start + BLOCK_ROWS]) for start in starts]
+        return [b"[%b]" % b",".join(self._written.between(start, start + BLOCK_ROWS)) for start in starts]
+
+
+class WrittenRows:
+    """Rows as JSON. Each is written once, for its size and for the snapshot."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
+        self._rows = rows
+        self._written: list[bytes] = []  # of the first rows
+
+    def between(self, start: int = 0, end: int | None = None) -> list[bytes]:
+        known = len(self._written)
+        if start <= known:
+            self._written += [dumps(row) for row in self._rows[known:end]]
+            return self._written[start:end]
+        return [dumps(row) for row in self._rows[start:end]]
 
 
 def _rows(block: BlockReader, start: int, end: int) -> list[dict[str, Any]]:
@@ -129,10 +158,11 @@ class MemoryPage:
     more: bool
     note: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    written: Callable[[], Sequence[bytes]] | None = None  # the rows as JSON
 
     @cached_property
     def chars(self) -> Sequence[int]:
-        return [length(dumps(row)) for row in self.rows]
+        return [length(row) for row in (self.written or WrittenRows(self.rows).between)()]
 
     @property
     def field_count(self) -> int:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
 from typing import Any, get_type_hints
 
+from context_protection.core.scopes import Breadth
+
 Value = bool | int | str
 LONGEST_SHOWN = 80  # characters of an invalid value in a message
 
@@ -18,6 +20,7 @@ class SettingGroup(StrEnum):
     """The headings of the admin's form and of the documentation, in display order."""
 
     BUDGET = "Budget (tokens)"
+    PRIVACY = "Privacy"
     PREVIEWS = "Previews"
     PAGES = "Pages (rows)"
     TEXTS = "Long texts"
@@ -65,11 +68,13 @@ class Setting:
     range: tuple[int, int] | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
     pattern: str = ""  # a regular expression for the whole text; "" allows any text
+    item: str = ""  # a regular expression for each of the names in the text, which commas separate
     example: str = ""  # a valid text, shown where the form of a text matters
     by_kind: Mapping[str, Value] = field(default_factory=dict)  # defaults that differ for a kind of operation
     if_empty: str = "–"  # shown where the value is the empty text
     aliases: tuple[str, ...] = ()  # other spellings that the file accepts, besides `name`
     one_operation_only: bool = False  # operations differ too much for one value; also not in the environment
+    whole_connectors_only: bool = False  # results of a connector's operations meet, so they have one value
 
     def __post_init__(self) -> None:
         values = [each.value for each in self.value_type] if issubclass(self.value_type, Enum) else []
@@ -98,6 +103,19 @@ class Setting:
         return None if self.one_operation_only else self.name.upper()
 
     @property
+    def is_for_trials(self) -> bool:
+        """Whether rollouts and experiments can give some callers, or some operations, another value."""
+        return not self.one_operation_only and not self.whole_connectors_only
+
+    def misplaced(self, breadth: Breadth) -> str:
+        """Why a budget of this breadth cannot have the setting; "" if it can."""
+        if self.one_operation_only and breadth is not Breadth.OPERATION:
+            return "operations differ in it. Set it for one operation."
+        if self.whole_connectors_only and breadth in (Breadth.PATTERN, Breadth.OPERATION):
+            return "one query can join the results of several operations. Set it for all of them or for a connector."
+        return ""
+
+    @property
     def expected(self) -> str:
         """The valid values, in words."""
         if self.range is not None:
@@ -109,6 +127,9 @@ class Setting:
         """The reason why the value is invalid; None if it is valid."""
         if self.is_valid(value):
             return None
+        if (wrong := self._wrong_item(value)) is not None:
+            sentence = f"{self.canonical_name} has the name {_written(wrong)}, which no field can have."
+            return Problem(self.name, f"{sentence} Write names such as {self.example}, with commas between them.")
         return Problem(self.name, f"{self.canonical_name} is {_written(value)}; it must be {self._requirement(value)}.")
 
     def is_valid(self, value: Any) -> bool:
@@ -119,7 +140,15 @@ class Setting:
         return isinstance(value, self.value_type) and self._has_form(value)
 
     def _has_form(self, value: Value) -> bool:
+        if self._wrong_item(value) is not None:
+            return False
         return not self.pattern or (isinstance(value, str) and re.fullmatch(self.pattern, value) is not None)
+
+    def _wrong_item(self, value: Any) -> str | None:
+        """The first name in the text that is not valid."""
+        if not self.item or not isinstance(value, str) or not value:
+            return None
+        return next((each for each in map(str.strip, value.split(",")) if not re.fullmatch(self.item, each)), None)
 
     def _requirement(self, value: Any) -> str:
         if self.range is not None:
@@ -144,7 +173,12 @@ class Setting:
             return {"type": "integer", "minimum": self.range[0], "maximum": self.range[1], **described}
         if self.choices:
             return {"type": "string", "enum": list(self.choices), **described}
-        form = {"pattern": f"^({self.pattern})$", "examples": [self.example]} if self.pattern else {}
+        form: dict[str, Any] = {}
+        if self.pattern:
+            form = {"pattern": f"^({self.pattern})$"}
+        elif self.item:
+            form = {"pattern": rf"^(\s*({self.item})\s*(,\s*({self.item})\s*)*)?$"}
+        form |= {"examples": [self.example]} if self.example else {}
         return {"type": "boolean" if self.value_type is bool else "string", **form, **described}
 
 

@@ -32,6 +32,11 @@ class Field:
     def source(self) -> str:
         return self.path or self.name
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The paths in upstream's record that hold the value itself."""
+        return (self.source,)
+
     def read(self, record: Mapping[str, Any]) -> Any:
         value = projection.get(record, self.source)
         return self.convert(value) if self.convert else value
@@ -182,7 +187,7 @@ def _distinct_name(section: str, record: Mapping[str, Any], others: Mapping[str,
     return section
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:
     """Ignores case."""
     return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)

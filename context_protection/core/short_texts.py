@@ -114,10 +114,10 @@ def _first_chunk(
     chunk = plan.chunk(reader(text, scope.version)(scope.offset + start, scope.offset + end), 0)
     if plan.chunks == 1 and not scope.chunks:
         meta = {**note_of(text), **_handle_beyond(chunk, text, scope, request, snapshots)}
-        return envelope_of(body_of(chunk, scope, {}, policy, meta, beside_of(text)), original)
+        return envelope_of(body_of(chunk, scope, {}, policy, request.operation, meta, beside_of(text)), original)
     snapshot = new_snapshot(text, request.origin, scope.plan(), [plan.to_bytes()], snapshots)
     first = first_meta(text, snapshot, request)
-    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy, first, beside_of(text))
+    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy, request.operation, first, beside_of(text))
     return first_of_several(body, original, request, snapshot)
 
 
@@ -127,7 +127,7 @@ def next_chunk(
     scope, plan, index = InlineScope.of(snapshot), ChunkPlan.from_bytes(snapshots.block(snapshot, 0)), request.position
     start, end = plan.span(index)
     chunk = plan.chunk(reader(text, scope.version)(scope.offset + start, scope.offset + end), index)
-    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy)
+    body = body_of(chunk, scope, cursor(snapshot, chunk, snapshots), policy, request.operation)
     if body.fits(policy):
         envelope = envelope_of(body, tokens.formula(chunk.content), chunked=True, baseline=0)
         return of_chain(envelope, snapshot, index)

@@ -43,9 +43,9 @@ def rows(records: Sequence[dict[str, Any]], shape: Shape, policy: Policy) -> lis
         shape = proposals.completed(shape, listed)
         return [preview(record, shape, policy) for record in listed]
     fields = proposals.with_rows(shape, listed).row
-    cells = [CondensedCell(position, each.name, each.name) for position, each in enumerate(fields)]
-    columns = [_values(each, listed) for each in fields]
-    return from_tuples([*zip(*columns, strict=True)], cells, policy) if fields else [{}] * len(listed)
+    names = [each.name for each in fields]
+    columns = [_reduced_all(_values(each, listed), each.name, policy) for each in fields]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)] if fields else [{}] * len(listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,10 @@ def from_tuples(
 
 
 def _values(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
-    source = field.source
-    is_plain = type(field) is Field and field.convert is None and "." not in source and source != "*"
-    return [record.get(source) for record in records] if is_plain else [field.read(record) for record in records]
+    if type(field) is not Field:  # it reads more than one path
+        return [field.read(record) for record in records]
+    values = projection.column(records, field.source)
+    return [field.convert(value) for value in values] if field.convert else values
 
 
 def missing(record: Mapping[str, Any], shape: Shape, policy: Policy) -> list[str]:
@@ -100,6 +101,14 @@ def reduced(value: Any, path: str, policy: Policy) -> Any:
     """A value as shown in previews: shortened by the reduction for its type, or unchanged if there is none."""
     reduction = _BY_TYPE[type(value)]
     return value if reduction is None else reduction(value, path, policy)
+
+
+def _reduced_all(values: list[Any], path: str, policy: Policy) -> list[Any]:
+    """All values of a column. Most columns have nothing to shorten, so no function is called for each value."""
+    kinds = {kind for kind in set(map(type, values)) if _BY_TYPE[kind] is not None}
+    if kinds == {str}:
+        kinds = {str} if max(len(each) for each in values if type(each) is str) > TEXT_CHARS else set()
+    return [reduced(each, path, policy) for each in values] if kinds else values
 
 
 def clipped(text: str, path: str, policy: Policy) -> str:

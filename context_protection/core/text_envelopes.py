@@ -69,6 +69,7 @@ def body_of(
     place: ChunkScope,
     cursor: dict[str, Any],
     policy: Policy,
+    operation: str,
     meta: Mapping[str, Any] = MappingProxyType({}),
     beside: Mapping[str, Any] = MappingProxyType({}),
 ) -> Body:
@@ -88,7 +89,7 @@ def body_of(
         },
         "meta": dict(meta),
     }
-    return render(document, policy)
+    return render(document, policy, operation)
 
 
 def first_of_several(body: Body, original: int, request: AnswerRequest, snapshot: Snapshot) -> Envelope:

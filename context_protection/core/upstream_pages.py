@@ -26,8 +26,10 @@ from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.core.query.conditions import Conditions
 from context_protection.core.query.empty import GivenFilter
 from context_protection.core.query.words import SearchWords
+from context_protection.core.redaction import STANDARD, Visibility
 from context_protection.core.rows import Loaded, MemoryPage, MemoryRows
 from context_protection.core.shapes import ANY, Shape
+from context_protection.core.withheld_fields import MASK
 
 MAX_ROWS = 10_000  # rows that one query over all rows may read
 MAX_EMPTY = 20  # consecutive pages without rows, after which upstream is assumed to loop
@@ -92,9 +94,9 @@ class PagedRows:
         source: PageSource,
         shape: Shape = ANY,
         options: RowOptions = AS_ITEMS,
-        reveal: frozenset[str] = frozenset(),
+        visibility: Visibility = STANDARD,
     ) -> None:
-        self.source, self.shape, self.options, self.reveal = source, shape, options, reveal
+        self.source, self.shape, self.options, self.visibility = source, shape, options, visibility
         self._pages: list[SourcePage] = []
         self._first = 0  # the number of the first page in `_pages`
         self._whole = MemoryRows((), shape, options)  # all rows, if `open` found that every page was read
@@ -270,7 +272,7 @@ class PagedRows:
         rows = [row for page in self._pages for row in page.rows]
         later = [self._added_beside(index) for index in range(1, len(self._pages))]
         loaded = Loaded(rows, self._note(), side_data.joined([self._pages[0].beside, *later]))
-        return MemoryRows(lambda: loaded, self.shape, self.options, self.reveal)
+        return MemoryRows(lambda: loaded, self.shape, self.options, self.visibility)
 
     # -- Queries ------------------------------------------------------------------------------------
 
@@ -351,7 +353,8 @@ def _unseen(
 
 
 def _identities(rows: Sequence[Mapping[str, Any]], identity: str) -> set[str | int]:
-    return {row[identity] for row in rows if isinstance(row.get(identity), (str, int))}
+    found = (row.get(identity) for row in rows)
+    return {each for each in found if isinstance(each, (str, int)) and each != MASK}
 
 
 def _places(pages: Sequence[SourcePage], first: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -26,8 +26,10 @@ from context_protection.core.query.columns import NOTHING_DECLARED, QueryColumn,
 from context_protection.core.query.conditions import Conditions
 from context_protection.core.query.empty import GivenFilter
 from context_protection.core.query.words import SearchWords
+from context_protection.core.redaction import STANDARD, Visibility
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import Shape
+from context_protection.core.withheld_fields import MASK, seen, shape_as_seen, under_all_names
 from context_protection.orm import query
 from context_protection.orm.statements import statement
 
@@ -118,6 +120,13 @@ class Whole:
     columns: tuple[str, ...] = ("data",)
     read: Callable[..., dict[str, Any]] = orjson.loads
 
+    def seen_by(self, visibility: Visibility, shape: Shape) -> "Whole":
+        def read(*values: Any) -> dict[str, Any]:
+            row: dict[str, Any] = seen([self.read(*values)], shape, visibility)[0]
+            return row
+
+        return replace(self, read=read)
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -133,6 +142,12 @@ class Columns:
     def read(self) -> tuple[str, ...]:
         """The columns that a page reads."""
         return ("pk", self.chars, self.field_count, *self.row.values())
+
+    def seen_by(self, visibility: Visibility, shape: Shape) -> "Columns":
+        """The columns with a mask in place of what the policy withholds."""
+        every = under_all_names(visibility, shape)
+        masks = {name: _masked for name in self.row if is_withheld(name, every)}
+        return replace(self, whole=self.whole.seen_by(visibility, shape), convert={**self.convert, **masks})
 
 
 class ColumnRows(QuerySetRows):
@@ -157,7 +172,7 @@ class ColumnRows(QuerySetRows):
         self.queryable = query.known_from(queryset.model, queryable)
 
     def filtered(self, wanted: Conditions) -> "ColumnRows | MemoryRows":
-        if any(is_withheld(each.column.source, ()) for each in wanted):
+        if any(is_withheld(each.column.source, STANDARD) for each in wanted):
             return self._in_memory([each.column for each in wanted], "where").filtered(wanted)
         chosen = copy(self)
         chosen.queryset = query.filtered(self.queryset, wanted)
@@ -178,6 +193,16 @@ class ColumnRows(QuerySetRows):
         every.queryset, every.given, every.compared = self._manager().all(), (), ()
         return every
 
+    def seen_by(self, visibility: Visibility) -> "ColumnRows":
+        """The rows without what the policy withholds. Their secrets were masked when they were stored."""
+        if not visibility.withheld:
+            return self
+        chosen = copy(self)
+        chosen.shape = shape_as_seen(self.shape, visibility)
+        chosen.columns = self.columns.seen_by(visibility, self.shape)
+        chosen.queryable = replace(self.queryable, visibility=visibility)
+        return chosen
+
     def with_notes(self, notes: Sequence[str]) -> "ColumnRows":
         noted = copy(self)
         noted._notes = notes
@@ -185,7 +210,7 @@ class ColumnRows(QuerySetRows):
 
     def grouped(self, aggregation: Aggregation) -> Groups:
         columns = aggregation.columns
-        if any(is_withheld(each.source, ()) for each in columns):
+        if any(is_withheld(each.source, STANDARD) for each in columns):
             return self._in_memory(columns, "aggregate").grouped(aggregation)
         return query.aggregated(self.queryset, aggregation)
 
@@ -203,7 +228,7 @@ class ColumnRows(QuerySetRows):
             rows = self.queryset.order_by(*self.order).values_list(*whole.columns)
             return Loaded([whole.read(*values) for values in rows], self.note())
 
-        return MemoryRows(load, self.shape, self.options, self.queryable.reveal)
+        return MemoryRows(load, self.shape, self.options, self.queryable.visibility)
 
     @property
     def _stored_rows(self) -> MemoryRows:
@@ -288,6 +313,10 @@ class ColumnPage:
 def _whole_rows(manager: Any, whole: Whole, keys: Sequence[int]) -> dict[int, dict[str, Any]]:
     rows = manager.filter(pk__in=keys).values_list("pk", *whole.columns)
     return {key: whole.read(*values) for key, *values in rows}
+
+
+def _masked(value: Any) -> str:
+    return MASK
 
 
 # -- A position by key ------------------------------------------------------------------------------

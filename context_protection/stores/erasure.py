@@ -11,8 +11,10 @@ from django.conf import settings
 
 from context_protection.core.cursors import Snapshot, SnapshotOrigin
 from context_protection.models import StoredWalk
+from context_protection.stores.entries import ORIGIN
 from context_protection.stores.redis_client import connect
-from context_protection.stores.snapshots import ORIGIN, PREFIX, ROOM_KEY
+from context_protection.stores.redis_snapshots import PREFIX
+from context_protection.stores.table_snapshots import ROOM_KEY
 
 BATCH = 200  # entries in one query
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from context_protection.core.cursors import Snapshot, SnapshotOrigin
 
@@ -9,6 +10,8 @@ from context_protection.core.cursors import Snapshot, SnapshotOrigin
 @dataclass(frozen=True)
 class TransientSnapshots:
     """A SnapshotStore in memory, for as long as the object lives. It never fails, and nothing expires in it."""
+
+    defers_writes: ClassVar[bool] = False
 
     _snapshots: dict[str, Snapshot] = field(default_factory=dict)
     _blocks: dict[tuple[str, int], bytes] = field(default_factory=dict)

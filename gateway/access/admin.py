@@ -22,6 +22,7 @@ ABOUT_TOOLS = "The tools that clients of this key see. A change applies to the v
 
 
 NO_SET_YET = "No tool set is there yet: every key sees all tools. Add a set, and choose it on the page of a key."
+ABOUT_PROJECTS = "The source trees whose files this key may read. A new key reads none."
 ABOUT_SECRETS = "Door codes, passwords and other secrets are withheld from every key, except for the fields named here."
 
 
@@ -38,6 +39,14 @@ class ApiKeyAdmin(HistoryAdmin):
             {"fields": ("reads_only", "tool_sets", "allowed_tools", "hidden_tools"), "description": ABOUT_TOOLS},
         ),
         ("Tool list over MCP", {"fields": ("tool_listing", "pinned_tools"), "classes": ("collapse",)}),
+        (
+            "Projects",
+            {
+                "fields": ("reads_all_projects", "projects"),
+                "description": ABOUT_PROJECTS,
+                "classes": ("collapse",),
+            },
+        ),
         ("Over REST", {"fields": ("may_read_telemetry", "may_read_configuration"), "classes": ("collapse",)}),
         ("Secrets", {"fields": ("reveal",), "description": ABOUT_SECRETS, "classes": ("collapse",)}),
     )

@@ -4,11 +4,14 @@ import time
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 
 from django.db import DatabaseError
 
+from context_protection.configuration import policies
 from context_protection.configuration.live import Live
 from context_protection.configuration.revisions import revisions
+from context_protection.configuration.withheld_names import WithheldNames
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import NotAuthenticated, store_unavailable
 from context_protection.stores.database_errors import is_away
@@ -121,8 +124,10 @@ def are_recent() -> bool:
 
 def _load() -> Keys:
     keys = list(ApiKey.objects.filter(revoked_at=None).prefetch_related("tool_sets"))
-    rotated = {key.previous_digest: _of_old_secret(key) for key in keys if key.previous_digest}
-    current = {key.digest: _caller(key) for key in keys}
+    budgets = policies.budgets()
+    withheld = cache(budgets.withheld)
+    current = {key.digest: _caller(key, withheld(budgets.own(key.name))) for key in keys}
+    rotated = {key.previous_digest: _of_old_secret(key, current[key.digest]) for key in keys if key.previous_digest}
     limits = {each.id: key.daily_tokens for key, each in zip(keys, current.values(), strict=True) if key.daily_tokens}
     quotas.begin({each.id: each.name for each in current.values() if each.id in limits})
     return Keys({**rotated, **current}, limits)
@@ -134,7 +139,7 @@ def daily_tokens(caller: str) -> int | None:
     return None if keys is None else keys.daily_tokens.get(caller)
 
 
-def _caller(key: ApiKey) -> Caller:
+def _caller(key: ApiKey, withheld: WithheldNames) -> Caller:
     return Caller(
         id=f"key:{key.pk}",
         digest=key.digest,
@@ -142,14 +147,15 @@ def _caller(key: ApiKey) -> Caller:
         expires_at=key.expires_at.timestamp() if key.expires_at else None,
         tools=ToolChoice(key.tool_listing, frozenset(key.pinned_tools), _hidden(key)),
         reveal=frozenset(key.reveal),
+        withheld=withheld,
+        projects=None if key.reads_all_projects else frozenset(key.projects),
         may_read_telemetry=key.may_read_telemetry,
         may_read_configuration=key.may_read_configuration,
     )
 
 
-def _of_old_secret(key: ApiKey) -> Caller:
+def _of_old_secret(key: ApiKey, caller: Caller) -> Caller:
     """The caller by the secret that was replaced: it expires when that does."""
-    caller = _caller(key)
     assert key.previous_until is not None
     until = key.previous_until.timestamp()
     return replace(caller, digest=key.previous_digest, expires_at=min(until, caller.expires_at or until))

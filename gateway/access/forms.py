@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from context_protection.core.redaction import path_kind
 from gateway.access.models import ApiKey, ToolSet
+from gateway.access.project_names import project_names
 from gateway.catalog.catalog import catalogue
 
 
@@ -37,6 +38,11 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
     )
     pinned_tools = _tools("pinned tools", "Listed also where tools are searched for.")
     hidden_tools = _tools("hidden tools", "For this key they do not exist, over any transport.")
+    projects = forms.MultipleChoiceField(
+        required=False,
+        help_text="The key reads the files of these projects, and no others.",
+        widget=FilteredSelectMultiple("projects", False),
+    )
 
     reveal = forms.CharField(
         required=False,
@@ -49,7 +55,8 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
         model = ApiKey
         fields = (
             *("name", "owner", "expires_at", "daily_tokens", "reads_only", "tool_sets"),
-            *("allowed_tools", "hidden_tools", "tool_listing", "pinned_tools", "reveal"),
+            *("allowed_tools", "hidden_tools", "tool_listing", "pinned_tools"),
+            *("reads_all_projects", "projects", "reveal"),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -60,6 +67,10 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
             if name in self.fields:
                 chosen: Iterable[str] = getattr(self.instance, name)
                 self.fields[name].choices = _choices(chosen)  # type: ignore[attr-defined]
+        if "projects" in self.fields:
+            there = project_names()
+            gone = [(name, f"{name} (no longer exists)") for name in self.instance.projects if name not in there]
+            self.fields["projects"].choices = [*((name, name) for name in there), *gone]  # type: ignore[attr-defined]
         if "expires_at" in self.fields:
             for part, what in zip(self.fields["expires_at"].widget.widgets, ("day", "time"), strict=True):
                 part.attrs["aria-label"] = f"Expires at, {what}"

@@ -137,6 +137,11 @@ class ApiKey(models.Model):
         "revealed fields", blank=True, default=list, help_text="Names of secret fields that this key sees in clear."
     )
 
+    reads_all_projects = models.BooleanField(
+        "all projects", default=False, db_default=False, help_text="Also those that are registered later."
+    )
+    projects = models.JSONField(blank=True, default=list)  # by name
+
     may_read_telemetry = models.BooleanField(
         default=False,
         db_default=False,

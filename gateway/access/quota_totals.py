@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from functools import cache
-
-import redis
-from django.conf import settings
 
 from context_protection.configuration.revisions import deployment
-from context_protection.stores.redis_client import connect
+from context_protection.stores.lazy_redis import connect
+from context_protection.stores.shared_store import shared_url
 from telemetry import queries
 from telemetry.measurement import CallOutcome
 from telemetry.queries import Selection, Span
@@ -17,11 +14,11 @@ KEPT_SECONDS = 2 * 86_400
 
 
 def shared_totals(new: Mapping[str, int], day: datetime) -> Mapping[str, int]:
-    """Adds a process's new tokens by caller in Redis, and returns the totals there. Empty without Redis. Raises
-    RedisError."""
-    if not settings.REDIS_URL or not new:
+    """Adds a process's new tokens by caller in the shared store, and returns the totals there. Empty without one.
+    Raises RedisError."""
+    if not shared_url() or not new:
         return {}
-    with _redis().pipeline(transaction=False) as pipeline:
+    with connect(shared_url()).pipeline(transaction=False) as pipeline:
         for caller, tokens in new.items():
             name = f"sluice:quota:{deployment()}:{day:%Y-%m-%d}:{caller}"
             pipeline.incrby(name, tokens)
@@ -36,8 +33,3 @@ def recorded_totals(names: Mapping[str, str], day: datetime) -> Mapping[str, int
     found = queries.groups(Span.of(day, now), selection, by=("key",), at_most=len(names), wanted=queries.SUMS)
     tokens = {str(each.values[0]): each.figures.tokens_sent for each in found}
     return {caller: tokens.get(name, 0) for caller, name in names.items()}
-
-
-@cache
-def _redis() -> redis.Redis:
-    return connect(settings.REDIS_URL)

@@ -1,8 +1,9 @@
 """Tokens that keys with a quota have used today, as Claude counts them. A day begins at midnight UTC.
 
-Each process counts its own answers in memory, so a call only reads a number. What other processes have used follows
-every SYNC seconds: from Redis, or without it from the recorded calls. Until then a key may use more than its quota, by
-what the other processes answer in that time. A counter that cannot be read or written never fails a call (law 5).
+Each process counts its own answers in memory, so a call only reads a number. Processes with a shared store add what
+they have answered to its totals at once, and announce these to the others: in milliseconds, all know what a key has
+used. Without one, what others have used follows every few seconds from the recorded calls, so that a key may use more
+than its quota by what they answer in that time. A counter that cannot be read or written never fails a call (law 5).
 """
 
 import logging
@@ -11,16 +12,20 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-import redis
 from django.db import DatabaseError
 
 from context_protection.core.errors import INVALID_REQUEST, CallError
+from context_protection.stores.announcements import Topic, announcements
+from context_protection.stores.lazy_redis import redis_failures
+from context_protection.stores.shared_store import shared_url
 from gateway.access.quota_totals import recorded_totals, shared_totals
 from telemetry.storage import release_connection
 
 DAY = 86_400
-SYNC = 1.0  # seconds between two exchanges with Redis
-RECORDS_EVERY = 5  # of them also read the recorded calls
+SYNC = 1.0  # seconds between two exchanges with the shared store, if nothing is answered meanwhile
+PROMPT = 0.01  # seconds between two exchanges while calls are answered
+RECORDS_EVERY = 5.0  # seconds between two looks at the recorded calls
+TOPIC = "quotas"  # of the announcements
 logger = logging.getLogger(__name__)
 
 
@@ -33,7 +38,7 @@ class QuotaExceeded(CallError):
 
 class Quotas:
     """`_names`: the keys with a quota, by the ids of their callers. `_own`: what this process has used today; `_sent`:
-    the part of it that Redis has; `_others`: what all other processes have used, as far as it is known."""
+    the part of it that the shared store has; `_others`: what all other processes have used, as far as it is known."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -43,7 +48,8 @@ class Quotas:
         self._own: dict[str, int] = {}
         self._sent: dict[str, int] = {}
         self._others: dict[str, int] = {}
-        self._is_failing = False
+        self.is_failing = False
+        self.has_news = threading.Event()  # set by each answer
 
     def begin(self, names: Mapping[str, str]) -> None:
         """Takes the keys that have a quota now. Reads what new ones have used today; blocks."""
@@ -61,22 +67,24 @@ class Quotas:
         with self._lock:
             self._begin_day()
             self._own[caller] = self._own.get(caller, 0) + tokens
+        self.has_news.set()
 
-    def sync(self, *, from_records: bool) -> None:
-        """Exchanges the numbers with the other processes. Blocks; never raises."""
+    def sync(self, *, from_records: bool, only_news: bool = False) -> None:
+        """Exchanges the numbers with the other processes: of all keys, or only what this process has answered since
+        the last time. Blocks; never raises."""
         if not self._names:
             return
         with self._lock:
             self._begin_day()
         try:
-            self._exchange()
-            self._is_failing = False
-        except (redis.RedisError, OSError) as error:
+            self._exchange(only_news)
+            self.is_failing = False
+        except redis_failures() as error:
             from_records = True
             self._complain(error)
         if from_records:
             try:
-                self._learn(self._day, recorded_totals(self._names, self._begun))
+                self.learn(self._day, recorded_totals(self._names, self._begun))
             except DatabaseError as error:
                 self._complain(error)
 
@@ -84,15 +92,20 @@ class Quotas:
     def _begun(self) -> datetime:
         return datetime.fromtimestamp(self._day * DAY, UTC)
 
-    def _exchange(self) -> None:
+    def _exchange(self, only_news: bool) -> None:
         day = self._day
         new = {caller: self._own.get(caller, 0) - self._sent.get(caller, 0) for caller in self._names}
+        if only_news:
+            new = {caller: tokens for caller, tokens in new.items() if tokens}
         totals = shared_totals(new, self._begun)
         if totals and day == self._day:
-            self._sent = {caller: self._sent.get(caller, 0) + tokens for caller, tokens in new.items()}
-            self._learn(day, totals)
+            self._sent |= {caller: self._sent.get(caller, 0) + tokens for caller, tokens in new.items()}
+            self.learn(day, totals)
+            changed = {caller: totals[caller] for caller, tokens in new.items() if tokens}
+            if changed:
+                announcements.tell(TOPIC, {"day": day, "totals": changed})
 
-    def _learn(self, day: int, totals: Mapping[str, int]) -> None:
+    def learn(self, day: int, totals: Mapping[str, int]) -> None:
         """A total of all processes may be late, but is never too high: others have used at least the rest of it."""
         with self._lock:
             if day != self._day:
@@ -108,13 +121,14 @@ class Quotas:
 
     def _complain(self, error: Exception) -> None:
         """Once, until it works again."""
-        if not self._is_failing:
+        if not self.is_failing:
             logger.warning("this process counts quotas alone", extra={"error": type(error).__name__})
-        self._is_failing = True
+        self.is_failing = True
 
 
 _quotas = Quotas()
 begin, used, add, sync = _quotas.begin, _quotas.used, _quotas.add, _quotas.sync
+announcements.follow(TOPIC, Topic(lambda message: _quotas.learn(message["day"], message["totals"])))
 
 
 _ended = threading.Event()
@@ -128,14 +142,29 @@ def start() -> None:
 
 def stop() -> None:
     _ended.set()
+    _quotas.has_news.set()
 
 
 def _follow() -> None:
-    rounds = 0
-    while not _ended.wait(SYNC):
-        sync(from_records=rounds % RECORDS_EVERY == 0)
+    records_at = 0.0
+    while not _ended.wait(PROMPT):
+        has_news = _wait_for_news()
+        is_due = time.monotonic() >= records_at
+        if is_due:
+            records_at = time.monotonic() + RECORDS_EVERY
+        sync(from_records=is_due, only_news=has_news and not is_due)
         release_connection()
-        rounds += 1
+
+
+def _wait_for_news() -> bool:
+    """Whether a call has been answered within SYNC seconds; returns as soon as one is. Without a shared store, nobody
+    waits for the news."""
+    if not shared_url() or _quotas.is_failing:
+        _ended.wait(SYNC)
+        return False
+    has_news = _quotas.has_news.wait(SYNC)
+    _quotas.has_news.clear()
+    return has_news
 
 
 def exceeded(name: str, caller: str, limit: int) -> QuotaExceeded | None:

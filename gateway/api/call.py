@@ -13,6 +13,7 @@ from gateway.dispatch.call import Call
 from gateway.dispatch.dispatch import serve_blocking
 from gateway.tracing import spans
 
+CALL = "sluice.call"  # in the ASGI scope: the call that the request has made
 DISPATCHED = "sluice.dispatched"  # marks a request whose failure the dispatcher records
 
 
@@ -29,4 +30,6 @@ def called(request: Request, operation: str, arguments: dict[str, Any]) -> Envel
         hints=hints.rest,
         program=of_user_agent(request.headers.get("User-Agent", "")),
     )
+    if (scope := getattr(request._request, "scope", None)) is not None:
+        scope[CALL] = call
     return serve_blocking(call)

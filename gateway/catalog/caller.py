@@ -1,4 +1,4 @@
-"""The caller of an operation: an API key, the tools chosen for it, and the secrets that it may see."""
+"""The caller of an operation: an API key, the tools chosen for it, and the fields that it sees."""
 
 import hashlib
 import math
@@ -6,6 +6,12 @@ import time
 from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
+
+from context_protection.configuration.declarations import UNDECLARED, declared
+from context_protection.configuration.withheld_names import NO_NAMES, WithheldNames
+from context_protection.core.redaction import Visibility
+
+RESULTS, TOOLS = "results", "tools"  # Sluice's own connectors: what they read was masked before
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +28,34 @@ class ToolChoice:
 @dataclass(frozen=True, slots=True)
 class Caller:
     """`id` identifies the key; `name` is shown in telemetry; `reveal` are names of secret fields that the caller may
-    see."""
+    see, `withheld` those of fields that the policy withholds from it. `projects`: the source trees that it may read, by
+    name; None: all."""
 
     id: str
     name: str
     expires_at: float | None = None
     tools: ToolChoice = ToolChoice()
     reveal: frozenset[str] = frozenset()
+    withheld: WithheldNames = NO_NAMES
+    projects: frozenset[str] | None = frozenset()
     digest: str = ""  # of the secret: a key that was rotated has two for a while
     may_read_telemetry: bool = False  # the figures of all callers, over REST
     may_read_configuration: bool = False  # the settings in force, over REST
 
     @property
     def owner(self) -> str:
-        """The owner of snapshots, cursors and cached responses: the key and the fields revealed to it, so that changing
-        those fields invalidates all three."""
-        return f"{self.id}/{_digest_of(self.reveal)}"
+        """The owner of snapshots, cursors and cached responses: the key, the fields that it sees and the projects that
+        it may read, so that a change of these invalidates all three."""
+        return f"{self.id}/{_digest_of(self.reveal, self.withheld, self.projects)}"
+
+    def visibility(self, operation: str) -> Visibility:
+        """Which fields of the operation's data the caller sees."""
+        connector = declared.get(operation, UNDECLARED).connector
+        withheld = frozenset() if connector in (RESULTS, TOOLS) else self.withheld.of(connector)
+        return Visibility(self.reveal, withheld)
+
+    def may_read(self, project: str) -> bool:
+        return self.projects is None or project in self.projects
 
     @property
     def has_expired(self) -> bool:
@@ -55,5 +73,8 @@ class Caller:
 
 
 @lru_cache(maxsize=1024)
-def _digest_of(names: frozenset[str]) -> str:
-    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:12]
+def _digest_of(reveal: frozenset[str], withheld: WithheldNames, projects: frozenset[str] | None) -> str:
+    names = [*sorted(reveal), *withheld.lines()]
+    if projects != frozenset():  # a key without projects keeps the cursors that it had before there were any
+        names += ["", "all"] if projects is None else ["", "these", *sorted(projects)]
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]

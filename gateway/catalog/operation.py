@@ -25,11 +25,13 @@ class NativeResult(Protocol, metaclass=CheckedOncePerClass):
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """A payload that is fresh until `fresh_until` (time.monotonic()): until then an equal call gets the same answer.
-    `version` is equal for equal payloads of equal calls; None: unknown."""
+    `version` is equal for equal payloads of equal calls; None: unknown. `size`: bytes of the upstream's answer; None:
+    unknown, perhaps large."""
 
     payload: Payload | NativeResult
     fresh_until: float = 0.0
     version: Hashable = None
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +74,14 @@ class Operation(ToolDefinition):
     route: str = ""  # the upstream's method and path, if it is one request: "GET /users/{id}"
     # The text behind a handle that nothing is stored for, because a list's row named it.
     named_text: Callable[[str], NamedText | None] | None = None
+    # The fields that an argument compares, where its name is not theirs: {"arrivalFrom": ("checkInDate",)}.
+    compares: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)  # its policy's defaults; budgets override them
     shape: Shape = field(default=ANY, repr=False)  # shape of the upstream's data, also for later pages of a snapshot
     version: Callable[[], Hashable] | None = None  # version of the data behind answers; None: unknown, not cached
     is_redacted: bool = False  # the data was redacted when stored, or has no secrets
     asks: bool = False  # its upstream can ask the client something before it answers
+    asks_again: bool = False  # it asks one thing, and can be called again with the answer
     called_once: bool = False  # fetched once per result, never again for later pages; always so for actions
 
     @property

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from django.utils.asyncio import async_unsafe
+
 from context_protection.configuration import policies
 from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.revisions import revisions
@@ -86,6 +88,7 @@ def current() -> Configuration:
     return configuration
 
 
+@async_unsafe
 def _load() -> Configuration:
     revision = revisions.current()
     catalogue.refresh()

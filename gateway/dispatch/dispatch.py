@@ -7,12 +7,13 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from asgiref.sync import async_to_sync
+from django.core.exceptions import SynchronousOnlyOperation
 
 from context_protection.configuration.policies import last_policy_for, used_by_call
 from context_protection.core.errors import invalid_cursor
@@ -27,6 +28,7 @@ from gateway.dispatch import audit, configuration, errors, measurements, observe
 from gateway.dispatch.call import Call
 from gateway.dispatch.client import time_limit
 from gateway.dispatch.configuration import Configuration, ConfigurationOfCall
+from gateway.dispatch.light_work import is_light, pace
 from gateway.dispatch.redaction import redacted
 from gateway.dispatch.request import PreparedCall, prepare
 from gateway.dispatch.response_cache import CACHE_SECONDS, CachedResponse, response_cache
@@ -152,10 +154,16 @@ async def _fetch_and_protect(prepared: PreparedCall) -> Envelope:
         return cached
     payload, fresh_until = fetched.payload, fetched.fresh_until
     if isinstance(payload, PagedRows):
-        payload = cast(PagedRows, redacted(payload, prepared.call.caller.reveal))
+        payload = cast(PagedRows, redacted(payload, prepared.visibility))
         await payload.gather(prepared.request, prepared.policy, lambda work: on_thread(limit_key, work), snapshots)
         fresh_until = payload.fresh_until if prepared.request.snapshot is None else 0.0
-    return await on_thread(limit_key, _finish, prepared, payload, fresh_until, fetched.version)
+    finish = partial(_finish, prepared, payload, fresh_until, fetched.version)
+    if not is_light(prepared, fetched):
+        return await on_thread(limit_key, finish)
+    if pace.is_quick(operation.name):
+        with suppress(SynchronousOnlyOperation):  # it blocks after all: the configuration has changed, for example
+            return pace.on_loop(operation.name, finish)
+    return await on_thread(limit_key, pace.on_thread, operation.name, finish)
 
 
 def _finish(
@@ -193,8 +201,8 @@ def _finish(
 
 
 def _protected(prepared: PreparedCall, payload: Payload | None) -> Envelope:
-    if payload is not None and not prepared.operation.is_redacted:
-        payload = redacted(payload, prepared.call.caller.reveal)
+    if payload is not None and (not prepared.operation.is_redacted or prepared.visibility.withheld):
+        payload = redacted(payload, prepared.visibility)
     if prepared.call.witness is not None and payload is not None:
         prepared.call.witness(payload)
     try:
@@ -202,19 +210,33 @@ def _protected(prepared: PreparedCall, payload: Payload | None) -> Envelope:
             envelope = protect(payload, prepared.request, prepared.policy, snapshots)
             spans.describe(span, envelope)
         return envelope
+    except SynchronousOnlyOperation:
+        raise
     except Exception as error:
         raise errors.condensing_failure(prepared.call, error) from None
 
 
+def repeated_answer(call: Call) -> Envelope | None:
+    """The cached answer of an equal call, for a transport that recognises a request before it has read it. Does not
+    block. None for an error, and for a caller with a quota, which `serve` checks first."""
+    if _quota(call) is not None:
+        return None
+    cached = _cached(call)
+    return None if cached is None or cached[1].envelope.failure is not None else _sent_again(call, *cached)
+
+
 def _cached_answer(call: Call) -> Envelope | None:
     """The cached answer of an equal call, if it is still valid. Does not block."""
+    cached = _cached(call)
+    return None if cached is None else _sent_again(call, *cached)
+
+
+def _cached(call: Call) -> tuple[Operation, CachedResponse] | None:
     operation = catalogue.find(call.operation)
     if operation is None or call.key is None or call.caller.has_expired:
         return None
     cached = response_cache.find(call.key, operation)
-    if cached is None:
-        return None
-    return _sent_again(call, operation, cached)
+    return None if cached is None else (operation, cached)
 
 
 def _answer_if_unchanged(prepared: PreparedCall, fetched: Fetched) -> Envelope | None:

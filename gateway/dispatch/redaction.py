@@ -1,6 +1,7 @@
 """The only module that removes secrets from fetched data, before it is paged, stored, queried or counted.
 
-Data in our own database was redacted when it was written; such operations have `is_redacted` set.
+Data in our own database was redacted when it was written; such operations have `is_redacted` set. What the policy
+withholds is removed from it when it is read.
 """
 
 from dataclasses import dataclass, replace
@@ -8,27 +9,29 @@ from typing import Any
 
 from context_protection.core.memory_text import MemoryText
 from context_protection.core.payloads import Payload, Record
-from context_protection.core.redaction import redact, redact_text
-from context_protection.core.rows import Loaded, MemoryRows
+from context_protection.core.redaction import Visibility, redact, redact_text
+from context_protection.core.rows import MemoryRows
+from context_protection.core.shapes import Shape
 from context_protection.core.upstream_pages import PagedRows, PageSource, SourcePage
+from context_protection.core.withheld_fields import seen, shape_as_seen
+from context_protection.orm.querysets import ColumnRows
 from gateway.threads.bridge import run_sync
 
-Reveal = frozenset[str]  # names of secret fields that a caller may see
 
-
-def redacted(payload: Payload, reveal: Reveal) -> Payload:
-    """The payload without its secrets. A list in memory is redacted when it is read, an upstream's paged list page by
-    page. Redacting a payload twice changes nothing."""
+def redacted(payload: Payload, visibility: Visibility) -> Payload:
+    """The payload without its secrets, and without what the policy withholds. A list in memory is redacted when it is
+    read, an upstream's paged list page by page. Redacting a payload twice changes nothing."""
     match payload:
         case Record():
-            value, found = redact(payload.value, reveal)
-            return replace(payload, value=value) if found else payload
-        case MemoryRows():
-            return payload.changed(lambda loaded: _loaded(loaded, reveal), reveal)
+            (value,) = seen([payload.value], payload.shape, visibility)
+            return replace(payload, value=value, shape=shape_as_seen(payload.shape, visibility))
+        case MemoryRows() | ColumnRows():
+            return payload.seen_by(visibility)
         case PagedRows(source=RedactedPages()):
             return payload
         case PagedRows():
-            return PagedRows(RedactedPages(payload.source, reveal), payload.shape, payload.options, reveal)
+            pages = RedactedPages(payload.source, payload.shape, visibility)
+            return PagedRows(pages, shape_as_seen(payload.shape, visibility), payload.options, visibility)
         case MemoryText():
             text, kinds = redact_text(payload.content)
             return replace(payload, content=text) if kinds else payload
@@ -38,23 +41,18 @@ def redacted(payload: Payload, reveal: Reveal) -> Payload:
 
 @dataclass(frozen=True)
 class RedactedPages:
-    """A `PageSource` that redacts each page."""
+    """A `PageSource` that redacts each page. `shape`: that of the rows, unless a page has another."""
 
     source: PageSource
-    reveal: Reveal
+    shape: Shape
+    visibility: Visibility
 
     async def page(self, token: Any, size: int) -> SourcePage:
         page = await self.source.page(token, size)
-        return await run_sync(_page, page, self.reveal)
+        return await run_sync(self._redacted, page)
 
-
-def _page(page: SourcePage, reveal: Reveal) -> SourcePage:
-    rows, _ = redact(list(page.rows), reveal)
-    beside, _ = redact(dict(page.beside), reveal)
-    return replace(page, rows=rows, beside=beside)
-
-
-def _loaded(loaded: Loaded, reveal: Reveal) -> Loaded:
-    rows, _ = redact(list(loaded.rows), reveal)
-    beside, _ = redact(dict(loaded.beside), reveal)
-    return replace(loaded, rows=rows, beside=beside)
+    def _redacted(self, page: SourcePage) -> SourcePage:
+        rows = seen(list(page.rows), page.shape or self.shape, self.visibility)
+        beside, _ = redact(dict(page.beside), self.visibility)
+        shape = page.shape and shape_as_seen(page.shape, self.visibility)
+        return replace(page, rows=rows, beside=beside, shape=shape)

@@ -7,6 +7,7 @@ from typing import Any
 from context_protection.core.list_positions import page_span
 from context_protection.core.payloads import AnswerRequest, Envelope
 from context_protection.core.policy import Kind, Policy
+from context_protection.core.redaction import Visibility
 from context_protection.stores.snapshots import snapshots
 from gateway.catalog.arguments import validated
 from gateway.catalog.definition import SEARCH
@@ -14,7 +15,7 @@ from gateway.catalog.operation import Operation
 from gateway.dispatch.call import Call
 from gateway.dispatch.configuration import Configuration
 from gateway.dispatch.response_cache import state_of
-from gateway.dispatch.secret_arguments import check_revealed
+from gateway.dispatch.withheld_arguments import check_asking
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class PreparedCall:
     cursor: str = ""
     answer: Envelope | None = None
 
+    @property
+    def visibility(self) -> Visibility:
+        """Which fields of the answer's data the caller sees."""
+        return self.call.caller.visibility(self.operation.name)
+
 
 def prepare(call: Call, configuration: Configuration) -> PreparedCall:
     """Blocks only to read the snapshot of a cursor. Raises CallError."""
@@ -39,7 +45,7 @@ def prepare(call: Call, configuration: Configuration) -> PreparedCall:
     # The version is taken before any data is read, so that a later change makes the answer outdated.
     state = state_of(operation, configuration.revision) if configuration.is_current else None
     given = validated(operation, call.arguments)
-    check_revealed(operation, given, call.caller.reveal)
+    check_asking(operation, given, call.caller.visibility(operation.name))
     own = {name: value for name, value in given.items() if name not in operation.form_names}
     form = {name: value for name, value in operation.form_of(own).items() if name != "pages" or "cursor" not in given}
     form |= {name: value for name, value in given.items() if name in operation.form_names}

@@ -5,22 +5,20 @@ Where the upstream must be called each time, the version of its data is compared
 """
 
 import math
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import orjson
-from django.conf import settings
 
 from context_protection.configuration.revisions import revisions
+from context_protection.core.cache_budget import Cache, CacheBudget, cache_budget
 from context_protection.core.payloads import Envelope
 from gateway.catalog.operation import Operation
 
 CACHE_SECONDS = 60.0  # cursors in a cached response lose at most this much of their ten minutes
-OVERHEAD = 1000  # bytes of an entry, in addition to its body and arguments
+OVERHEAD = 800  # bytes of a response and its key, measured, in addition to its body and arguments
 
 
 class CacheKey(NamedTuple):
@@ -48,60 +46,42 @@ class CachedResponse:
 
 
 class ResponseCache:
-    """A least-recently-used cache of at most `most_bytes`."""
+    """Least recently used responses are dropped first, within the budget of all caches."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
-        self._entries: OrderedDict[CacheKey, CachedResponse] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
+    def __init__(self, budget: CacheBudget) -> None:
+        self.entries: Cache[CacheKey, CachedResponse] = Cache("responses", budget)
 
     def find(self, key: CacheKey, operation: Operation) -> CachedResponse | None:
         """The cached response, if it is valid without an upstream call."""
-        with self._lock:
-            if key not in self._entries:
-                return None  # before `state_of`, which may block the event loop if the state has not been read yet
-            cached = self._valid(key, state_of(operation, revisions.current()))
-            return cached if cached is not None and cached.fresh_until >= time.monotonic() else None
+        cached = self.entries.get(key)
+        if cached is None:
+            return None  # before `state_of`, which may block the event loop if the state has not been read yet
+        is_valid = self._is_valid(key, cached, state_of(operation, revisions.current()))
+        return cached if is_valid and cached.fresh_until >= time.monotonic() else None
 
     def unchanged(self, key: CacheKey, state: Hashable, version: Hashable, fresh_until: float) -> CachedResponse | None:
         """The cached response that was made from the same version as the data just fetched. Marks it as fresh until
         `fresh_until`."""
-        with self._lock:
-            cached = self._valid(key, state)
-            if cached is None or version is None or cached.version != version:
-                return None
-            self._entries[key] = cached = replace(cached, fresh_until=fresh_until)
-            return cached
+        cached = self.entries.get(key)
+        if cached is None or not self._is_valid(key, cached, state) or version is None or cached.version != version:
+            return None
+        fresh = replace(cached, fresh_until=fresh_until)
+        self.entries.replace(key, cached, fresh)
+        return fresh
 
-    def _valid(self, key: CacheKey, state: Hashable) -> CachedResponse | None:
-        cached = self._entries.get(key)
-        if cached is None:
-            return None
-        if cached.until < time.monotonic() or cached.state != state:
-            self._drop(key)
-            return None
-        self._entries.move_to_end(key)
-        return cached
+    def _is_valid(self, key: CacheKey, cached: CachedResponse, state: Hashable) -> bool:
+        """Drops the response if it is not."""
+        if cached.until >= time.monotonic() and cached.state == state:
+            return True
+        self.entries.drop(key, cached)
+        return False
 
     def store(self, key: CacheKey, response: CachedResponse) -> None:
-        with self._lock:
-            self._drop(key)
-            self._entries[key] = response
-            self._bytes += _size(key, response)
-            while self._bytes > self.most_bytes:
-                self._drop(next(iter(self._entries)))
+        self.entries.put(key, response, _size(key, response))
 
     def forget(self, caller: str | None = None) -> None:
         """Drops one caller's responses, or all of them, after cursors in them were lost."""
-        with self._lock:
-            for key in [key for key in self._entries if caller in (None, key.caller)]:
-                self._drop(key)
-
-    def _drop(self, key: CacheKey) -> None:
-        cached = self._entries.pop(key, None)
-        if cached is not None:
-            self._bytes -= _size(key, cached)
+        self.entries.drop_where(lambda key: caller in (None, key.caller))
 
 
 def _size(key: CacheKey, response: CachedResponse) -> int:
@@ -122,4 +102,4 @@ def canonical(arguments: object) -> str:
     return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS).decode()
 
 
-response_cache = ResponseCache(settings.ANSWER_CACHE_MB * 1024 * 1024)
+response_cache = ResponseCache(cache_budget)

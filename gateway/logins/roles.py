@@ -19,6 +19,7 @@ def _may(verbs: str, app: str, models: str) -> frozenset[str]:
 # Reads everything but people, sign-ins, and the values of arguments.
 VIEWER = frozenset().union(
     _may("view", "access", "apikey connectorswitch toolset"),
+    _may("view", "codebase", "project"),
     _may("view", "context_protection", "tokenbudget"),
     _may("view", "hostaway", "syncstate webhookevent"),
     _may("view", "mcp_servers", "mcpserver mcptool"),
@@ -38,6 +39,7 @@ ENGINEER = VIEWER.union(
 OPS = VIEWER.union(
     _may("add change delete", "access", "apikey toolset"),
     _may("change", "access", "connectorswitch"),
+    _may("add change delete", "codebase", "project"),
     _may("add change delete", "context_protection", "tokenbudget"),
     _may("change", "hostaway", "syncstate webhookevent"),
     _may("change", "mcp_servers", "mcpserver mcptool"),

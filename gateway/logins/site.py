@@ -15,7 +15,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from gateway.api.errors import answer_page
+from gateway.error_pages import answer_page
 from gateway.logins import second_factor, sessions
 from gateway.logins.forms import OwnPasswordForm
 from gateway.logins.pages import LoginPage, code_page, second_factor_page

@@ -3,6 +3,7 @@ restarts."""
 
 from collections.abc import Awaitable, Callable, Sized
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import anyio
@@ -103,9 +104,13 @@ async def _send_rejection(send: Any, rejection: JSONRPCError) -> None:
 def _with_peer(scope: dict[str, Any], caller: Caller, transport: Transport) -> tuple[dict[str, Any], Peer]:
     """Adds to the scope the peer, and the user to whom the SDK binds a session."""
     peer = Peer(caller, transport, program=_program(scope))
-    token = AccessToken(token=caller.id, client_id=caller.id, scopes=[])
     headers = [(name, value.strip()) for name, value in scope["headers"]]
-    return {**scope, "headers": headers, SCOPE_KEY: peer, "user": AuthenticatedUser(token)}, peer
+    return {**scope, "headers": headers, SCOPE_KEY: peer, "user": _user(caller.id)}, peer
+
+
+@lru_cache(maxsize=1024)
+def _user(caller: str) -> AuthenticatedUser:
+    return AuthenticatedUser(AccessToken(token=caller, client_id=caller, scopes=[]))
 
 
 def _program(scope: dict[str, Any]) -> Program:

@@ -2,7 +2,8 @@
 
 Before MCP 2026-07-28 the server sends a request to the client while the call waits. It needs a connection with a way
 back: WebSocket, stdio, SSE, or HTTP with sessions. Since then, the answer to the call is the question; the client
-calls again with its answer and `requestState`. Meanwhile the call waits in this process.
+calls again with its answer and `requestState`. Meanwhile the call waits in this process. If it does not wait here (it
+took too long, or another process asked), an operation that may be called again is, with the answer at hand.
 """
 
 import asyncio
@@ -20,13 +21,13 @@ from pydantic import TypeAdapter
 
 from context_protection.core.errors import TRANSPORT, CallError
 from gateway.catalog.catalog import catalogue
+from gateway.dispatch.asker import CAPABILITIES
 from gateway.dispatch.client import Client, client
 from gateway.mcp.peers import Peer
 
 PATIENCE = 240.0  # seconds for the client to call again
 MAX_WAITING = 1000  # calls that wait for an answer
 KEY = "question"  # the only key of a result's input requests
-_CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 _REQUEST: TypeAdapter[types.InputRequest] = TypeAdapter(types.InputRequest)
 _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 Answered = types.CallToolResult | types.InputRequiredResult
@@ -41,7 +42,7 @@ class QuestionClosed(CallError):
 
 
 def _has_capability(declared: types.ClientCapabilities | None, method: str, params: Mapping[str, Any]) -> bool:
-    capability = getattr(declared, _CAPABILITIES[method], None)
+    capability = getattr(declared, CAPABILITIES[method], None)
     if not isinstance(capability, types.ElicitationCapability):
         return capability is not None
     if params.get("mode") == "url":
@@ -65,6 +66,26 @@ class ConnectedClient:
         metadata = ServerMessageMetadata(related_request_id=self._ctx.request_id)
         answer = await self._ctx.session.send_request(request, _AnyResult, metadata=metadata)
         return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class AnsweringClient:
+    """A client whose call came with its answer to the only question."""
+
+    def __init__(self, response: types.InputResponse, session: Hashable) -> None:
+        self.session = session
+        self._response: types.InputResponse | None = response
+
+    def lacks(self, method: str, params: Mapping[str, Any]) -> bool:
+        return self._response is None
+
+    async def ask(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        response, self._response = self._response, None
+        assert response is not None
+        return _document(response)
+
+
+def _document(response: types.InputResponse) -> dict[str, Any]:
+    return response.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class _AnyResult(types.Result, extra="allow"):
@@ -99,10 +120,10 @@ class WaitingCall:
         """Continues with the client's answer; asks again if there is none."""
         assert self._open is not None
         response = responses.get(KEY)
-        if response is None:
+        if response is None and not (self._task and self._task.done()):
             return self._asking(self._open)
-        if not self._open.answer.done():
-            self._open.answer.set_result(response.model_dump(mode="json", by_alias=True, exclude_none=True))
+        if response is not None and not self._open.answer.done():
+            self._open.answer.set_result(_document(response))
         return await self._result_or_question()
 
     async def _result_or_question(self) -> Answered:
@@ -181,11 +202,19 @@ async def answered(
     ctx: ServerRequestContext[Any], params: types.CallToolRequestParams, peer: Peer, operation: str, run: Run
 ) -> Answered:
     """The answer of `run`, or a question of its upstream. Raises QuestionClosed."""
-    if params.request_state is not None:
-        return await waiting.take(params.request_state, peer.caller.owner).resume(params.input_responses or {})
     session = peer.session or object()
     found = catalogue.find(operation)
-    if found is None or not found.asks or ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+    if params.request_state is not None:
+        responses = params.input_responses or {}
+        try:
+            return await waiting.take(params.request_state, peer.caller.owner).resume(responses)
+        except QuestionClosed:
+            if found is None or not found.asks_again or KEY not in responses:
+                raise
+        with _asked(AnsweringClient(responses[KEY], session)):
+            return await run()
+    may_ask = found is None or found.asks  # the first call of a process finds nothing yet
+    if not may_ask or ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         with _asked(ConnectedClient(ctx, session)):
             return await run()
     call = WaitingCall(peer.caller.owner, session, ctx.session.client_capabilities)

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 from mcp.server import ServerRequestContext
+from mcp.types import InitializeRequestParams
 
 from gateway.access.programs import Program, program
 from gateway.mcp.peers import Peer
@@ -11,14 +12,22 @@ from gateway.mcp.peers import Peer
 
 def program_of(ctx: ServerRequestContext[Any], peer: Peer) -> Program:
     """The program of clientInfo. Over stateless HTTP, where only the first request has it, the one of User-Agent."""
-    params = ctx.session.client_params
-    protocol = ctx.protocol_version or ""
-    if params is None:
+    return program_by(ctx.session.client_params, ctx.protocol_version or "", peer)
+
+
+def program_by(declared: InitializeRequestParams | None, protocol: str, peer: Peer) -> Program:
+    """The program that a client has declared, or else the one of the connection."""
+    if declared is None:
         return program(peer.program.name, peer.program.version, protocol)
-    return program(params.client_info.name, params.client_info.version, protocol)
+    return program(declared.client_info.name, declared.client_info.version, protocol)
 
 
 def loads_lazily(ctx: ServerRequestContext[Any], peer: Peer) -> bool:
     """Whether the client reads tool definitions only when it needs them, so that all of them can be listed."""
+    return is_lazy(program_of(ctx, peer))
+
+
+def is_lazy(client: Program) -> bool:
+    """See `loads_lazily`."""
     lazy: list[str] = settings.LAZY_CLIENTS
-    return bool(lazy) and program_of(ctx, peer).name.lower() in {name.lower() for name in lazy}
+    return bool(lazy) and client.name.lower() in {name.lower() for name in lazy}

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.urls import re_path
-from mcp.server import Server
 
 from context_protection.core.errors import CallError, InvalidArgument
 from gateway.access import rejected_calls
@@ -18,6 +17,7 @@ from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
 from gateway.mcp.peers import Peer
+from gateway.mcp.server import SluiceServer
 from gateway.mcp.sessions import Sessions
 from gateway.mcp.socket_session import SocketSession
 from gateway.tracing.identity import new_id
@@ -30,7 +30,7 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
 
     channel_layer_alias = None  # no group sends to this consumer
 
-    def __init__(self, server: Server[Any], sessions: Sessions) -> None:
+    def __init__(self, server: SluiceServer, sessions: Sessions) -> None:
         super().__init__()
         self.server = server
         self.sessions = sessions
@@ -68,7 +68,7 @@ async def deny(scope: dict[str, Any], receive: Any, send: Any) -> None:
     await send({"type": "websocket.close"})
 
 
-def websocket_routes(server: Server[Any], sessions: Sessions) -> list[Any]:
+def websocket_routes(server: SluiceServer, sessions: Sessions) -> list[Any]:
     """The routes for Channels' URLRouter."""
     return [
         re_path(r"^mcp/ws/*$", MCPConsumer.as_asgi(server=server, sessions=sessions)),

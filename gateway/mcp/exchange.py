@@ -8,7 +8,7 @@ well, so the SDK still provides revisions, validation, handlers and middleware.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any
 
 import anyio
@@ -29,6 +29,7 @@ from starlette.requests import Request
 
 from context_protection.core.budget import dumps
 from gateway.mcp.peers import SCOPE_KEY, Peer
+from gateway.mcp.progress import notification
 
 logger = logging.getLogger(__name__)
 
@@ -63,12 +64,12 @@ def _exceeds_64_bits(name: Any) -> bool:
 
 
 class Exchange:
-    """One request and its response. Implements DispatchContext, which the SDK passes to its handlers."""
+    """One request that the SDK answers. Implements DispatchContext, which the SDK passes to its handlers."""
 
     can_send_request = False
 
     def __init__(self, request: JSONRPCRequest, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        self.request, self._receive, self._send = request, receive, send
+        self.request, self._response = request, WatchedResponse(receive, send)
         headers = Request(scope).headers
         self.version = headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
         self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=headers)
@@ -78,20 +79,11 @@ class Exchange:
         self.cancel_requested = anyio.Event()
         token = progress_token_from_params(request.params)
         self._progress_token = None if _exceeds_64_bits(token) else token
-        self._is_stream = False
-        self._writing = asyncio.Lock()
 
     async def serve(self, server: Server[Any]) -> None:
-        """Returns when the response is sent. A client that disconnects cancels its call."""
-        with anyio.CancelScope() as scope:
-            watcher = _ClientWatcher(self, scope)
-            try:
-                message = await self._answer(server)
-            finally:
-                watcher.stop()
-            await self._end(dumps(message))
+        await self._response.send_answer(self._answer(server))
 
-    async def _answer(self, server: Server[Any]) -> dict[str, Any]:
+    async def _answer(self, server: Server[Any]) -> bytes:
         outcome: dict[str, Any]
         async with server.lifespan(server) as state:
             connection = Connection.from_envelope(self.version, None, None)
@@ -103,7 +95,7 @@ class Exchange:
             except Exception as error:  # the SDK turns it into an error without internal details
                 details = modern_error_data(error)
                 outcome = {"error": details.model_dump(mode="json", by_alias=True, exclude_none=True)}
-        return {"jsonrpc": "2.0", "id": self.request_id, **outcome}
+        return dumps({"jsonrpc": "2.0", "id": self.request_id, **outcome})
 
     # -- Messages from the handlers before the answer -------------------------------------------------
 
@@ -114,15 +106,35 @@ class Exchange:
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
         message = {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": dict(params)})}
-        await self.send_event(_event(dumps(message)))
+        await self._response.send_message(dumps(message))
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        if self._progress_token is None:
-            return
-        params = {"progressToken": self._progress_token, "progress": progress, "total": total, "message": message}
-        await self.notify("notifications/progress", {name: each for name, each in params.items() if each is not None})
+        if self._progress_token is not None:
+            report = notification(self._progress_token, progress, total, message)
+            await self._response.send_message(dumps(report))
 
-    # -- The response ---------------------------------------------------------------------------------
+
+class WatchedResponse:
+    """The HTTP response to one request."""
+
+    def __init__(self, receive: Any, send: Any) -> None:
+        self._receive, self._send = receive, send
+        self._is_stream = False
+        self._writing = asyncio.Lock()
+
+    async def send_answer(self, answering: Coroutine[Any, Any, bytes]) -> None:
+        """Returns when the answer is sent. A client that disconnects cancels its call."""
+        with anyio.CancelScope() as scope:
+            watcher = _ClientWatcher(self, scope)
+            try:
+                answer = await answering
+            finally:
+                watcher.stop()
+            await self._end(answer)
+
+    async def send_message(self, message: bytes) -> None:
+        """Sends a message before the answer."""
+        await self.send_event(_event(message))
 
     async def send_event(self, event: bytes) -> None:
         """Sends an event. The first one makes the response an event stream."""
@@ -156,8 +168,8 @@ def _event(message: bytes) -> bytes:
 class _ClientWatcher:
     """Watches the client of a slow call. A quick call costs only a timer, no task."""
 
-    def __init__(self, exchange: Exchange, scope: anyio.CancelScope) -> None:
-        self._exchange, self._scope = exchange, scope
+    def __init__(self, response: WatchedResponse, scope: anyio.CancelScope) -> None:
+        self._response, self._scope = response, scope
         self._task: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(WATCH_SECONDS, self._start)
 
@@ -181,8 +193,8 @@ class _ClientWatcher:
         while True:
             try:
                 async with asyncio.timeout(PING_SECONDS):
-                    await self._exchange.wait_for_disconnect()
+                    await self._response.wait_for_disconnect()
             except TimeoutError:
-                await self._exchange.send_event(PING)
+                await self._response.send_event(PING)
             else:
                 return

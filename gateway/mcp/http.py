@@ -9,7 +9,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from gateway.access.transports import Transport
 from gateway.mcp.admission import admit, not_allowed
-from gateway.mcp.exchange import Exchange, request_in
+from gateway.mcp.exchange import Exchange, WatchedResponse, request_in
+from gateway.mcp.parameter_headers import request_of
+from gateway.mcp.peers import SCOPE_KEY
+from gateway.mcp.plain_requests import plain_request
 from gateway.mcp.server import SluiceServer
 from gateway.mcp.sessions import Sessions
 from gateway.process.bodies import replaying
@@ -35,13 +38,18 @@ class StreamableHTTP:
             return
         if self.options.get("stateless"):
             message = await receive()
+            if self.server.answers_plain_calls and (plain := plain_request(scope, message)) is not None:
+                response = WatchedResponse(receive, send)
+                await response.send_answer(plain.response(self.server, response.send_message))
+                return
             request = request_in(scope, message)
             if request is not None:
                 await Exchange(request, scope, receive, send).serve(self.server)
                 return
             receive = replaying(message, receive)
         manager = await self.start()
-        await manager.handle_request(scope, receive, send)
+        with request_of(scope[SCOPE_KEY].caller):
+            await manager.handle_request(scope, receive, send)
 
     async def start(self) -> StreamableHTTPSessionManager:
         loop = asyncio.get_running_loop()

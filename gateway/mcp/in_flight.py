@@ -1,5 +1,6 @@
 """The in-flight requests of one session. Rejects too many, duplicate ids, and new requests while the server drains."""
 
+import asyncio
 from typing import Any
 
 from mcp.shared.dispatcher import as_request_id, coerce_request_id
@@ -22,44 +23,61 @@ STREAMS = frozenset({"subscriptions/listen"})  # requests that stay open by desi
 
 
 class InFlight:
-    __slots__ = ("_ids", "_sessions")
+    __slots__ = ("_requests", "_sessions")
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        self._ids: set[RequestId] = set()
+        # By id, with the task that answers the request; None: the SDK has one.
+        self._requests: dict[RequestId, asyncio.Task[None] | None] = {}
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._requests)
 
     def arrived(self, message: JSONRPCMessage) -> ErrorData | None:
         """Records a message from the client. Returns an error for a request that is rejected."""
         if isinstance(message, JSONRPCRequest):
-            rejection = self._rejection(message)
+            rejection = self.rejection(message.id)
             if rejection is None and message.method not in STREAMS:
-                self._ids.add(coerce_request_id(message.id))
+                self._requests[coerce_request_id(message.id)] = None
             return rejection
         if isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._forget((message.params or {}).get("requestId"))
+            task = self._forgotten((message.params or {}).get("requestId"))
+            if task is not None:
+                task.cancel()
         return None
 
     def left(self, message: JSONRPCMessage) -> None:
         """Records a message from the server."""
         if isinstance(message, (JSONRPCResponse, JSONRPCError)):
-            self._forget(message.id)
+            self._forgotten(message.id)
 
-    def _rejection(self, request: JSONRPCRequest) -> ErrorData | None:
+    def rejection(self, request_id: RequestId) -> ErrorData | None:
+        """The error for a new request of this id, if it is rejected."""
         if self._sessions.draining:
             return ErrorData(code=TRANSPORT, message="The server restarts; connect again and repeat the request.")
-        if len(self._ids) >= MAX_IN_FLIGHT:
+        if len(self._requests) >= MAX_IN_FLIGHT:
             message = f"{MAX_IN_FLIGHT} requests of this connection wait to be answered: wait for an answer first."
             return ErrorData(code=TRANSPORT, message=message)
-        if coerce_request_id(request.id) in self._ids:
+        if coerce_request_id(request_id) in self._requests:
             message = "A request with this id is still running: give each request its own id."
             return ErrorData(code=INVALID_REQUEST, message=message)
         return None
 
-    def _forget(self, raw_id: Any) -> None:
-        """Removes a request by its id. As in the SDK, 7 and "7" are the same id."""
+    def begin(self, request_id: RequestId, task: "asyncio.Task[None]") -> None:
+        """Records a request that `task` answers. A notification of the client cancels the task."""
+        key = coerce_request_id(request_id)
+        self._requests[key] = task
+        task.add_done_callback(lambda _: self._requests.get(key) is task and self._forgotten(key))
+
+    async def cancel(self) -> None:
+        """Cancels all tasks, and waits for their end."""
+        tasks = [task for task in self._requests.values() if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _forgotten(self, raw_id: Any) -> "asyncio.Task[None] | None":
+        """Removes a request by its id, and returns its task. As in the SDK, 7 and "7" are the same id."""
         request_id = as_request_id(raw_id)
-        if request_id is not None:
-            self._ids.discard(coerce_request_id(request_id))
+        return None if request_id is None else self._requests.pop(coerce_request_id(request_id), None)

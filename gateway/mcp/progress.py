@@ -5,7 +5,7 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -20,13 +20,32 @@ LAST_SECONDS = 1.0  # time to send the last reports before the answer
 logger = logging.getLogger(__name__)
 
 Report = tuple[float, float | None, str | None]
+SendReport = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 @asynccontextmanager
-async def reported(ctx: ServerRequestContext[Any], what: str) -> AsyncIterator[None]:
-    """Reports the progress of the block. Requests progress from the upstream only if the client requested it."""
-    reporter = _Reporter(ctx, what)
-    previous = listener.set(reporter.upstream_reported if "progress_token" in (ctx.meta or {}) else None)
+async def reported_to(ctx: ServerRequestContext[Any], what: str) -> AsyncIterator[None]:
+    """As `reported`, to the client of an SDK request. A client in this process has no token, but gets our own reports;
+    the SDK drops what nobody requested."""
+    async with reported(ctx.session.report_progress, what, asks_upstream="progress_token" in (ctx.meta or {})):
+        yield
+
+
+def notification(token: str | int, progress: float, total: float | None, message: str | None) -> dict[str, Any]:
+    """The JSON-RPC message of a report."""
+    params = {"progressToken": token, "progress": progress, "total": total, "message": message}
+    given = {name: each for name, each in params.items() if each is not None}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": given}
+
+
+@asynccontextmanager
+async def reported(send: SendReport | None, what: str, *, asks_upstream: bool = True) -> AsyncIterator[None]:
+    """Reports the progress of the block. `send`: None if the client did not request progress."""
+    if send is None:
+        yield
+        return
+    reporter = _Reporter(send, what)
+    previous = listener.set(reporter.upstream_reported if asks_upstream else None)
     try:
         yield
         await reporter.flushed()
@@ -38,8 +57,8 @@ async def reported(ctx: ServerRequestContext[Any], what: str) -> AsyncIterator[N
 class _Reporter:
     """Reports one call's progress. A quick call costs only a timer, no task."""
 
-    def __init__(self, ctx: ServerRequestContext[Any], what: str) -> None:
-        self.ctx, self.what = ctx, what
+    def __init__(self, send: SendReport, what: str) -> None:
+        self.send, self.what = send, what
         self._queue: deque[Report] = deque(maxlen=MAX_WAITING)
         self._seconds, self._last_progress = 0.0, -math.inf
         self._has_upstream_reported = False  # whether the upstream has reported since the last tick
@@ -82,7 +101,7 @@ class _Reporter:
     async def _send_queued(self) -> None:
         try:
             while self._queue:
-                await self.ctx.session.report_progress(*self._increasing(*self._queue.popleft()))
+                await self.send(*self._increasing(*self._queue.popleft()))
         except Exception as error:  # the client has disconnected; the call detects that itself
             logger.debug("progress not sent", extra={"error": type(error).__name__})
 

@@ -1,11 +1,12 @@
 """Adds to the spans what MCP's SDK leaves out: session, transport and the link to the HTTP request; and the histogram
-of durations. A middleware that exists only while OpenTelemetry is on."""
+of durations. Both middlewares, the SDK's and this one, exist only while OpenTelemetry is on."""
 
 import time
 from functools import partial
 from typing import Any
 
 from mcp.server import Server, ServerRequestContext
+from mcp.server._otel import OpenTelemetryMiddleware
 from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
 from mcp.types import CallToolResult
@@ -23,9 +24,12 @@ TOOLS_CALL = "tools/call"
 
 
 def trace(server: Server[Any], stdio_peer: Peer | None) -> None:
-    """Adds the middleware, if OpenTelemetry is on."""
+    """Adds the middleware if OpenTelemetry is on. Otherwise removes the SDK's, which costs time on every message and
+    makes spans that nobody gets."""
     if spans.tracer is not None:
         server.middleware.append(partial(_traced, server, stdio_peer))
+    else:
+        server.middleware = [each for each in server.middleware if not isinstance(each, OpenTelemetryMiddleware)]
 
 
 async def _traced(

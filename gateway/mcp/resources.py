@@ -35,7 +35,7 @@ from gateway.mcp.clients import program_of
 from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.paging import fitting, page, tokens_of, written
 from gateway.mcp.peers import Peer, peer_of
-from gateway.mcp.progress import reported
+from gateway.mcp.progress import reported_to
 from gateway.threads.limits import on_thread
 from gateway.tracing.identity import note_trace_of
 
@@ -77,7 +77,7 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
                 return await on_thread(peer.limit_key, _file, peer.caller, params.uri)
             note_trace_of(ctx.meta)
             operation, arguments = await on_thread(peer.limit_key, _called_by, peer.caller, params.uri)
-            async with reported(ctx, operation.name):
+            async with reported_to(ctx, operation.name):
                 envelope = await serve(client.call(operation, arguments))
         text = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=envelope.body.decode())
         return types.ReadResourceResult(contents=[text])

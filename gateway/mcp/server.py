@@ -16,11 +16,13 @@ from gateway.mcp import instructions, request_spans
 from gateway.mcp.changes import Changes
 from gateway.mcp.clients import loads_lazily
 from gateway.mcp.completion import completion_handlers
+from gateway.mcp.parameter_headers import marked_schema
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.prompts import prompt_handlers
 from gateway.mcp.resources import resource_handlers
 from gateway.mcp.tools import tool_handlers, tool_list_of
 from gateway.threads.limits import on_thread
+from gateway.tracing import spans
 from gateway.version import VERSION
 
 # Clients may cache these lists, but not resources: a changed budget applies to the next answer.
@@ -32,6 +34,7 @@ class SluiceServer(Server[Any]):
     """Announces by default that its tool list can change: the SDK's Streamable HTTP manager passes no options."""
 
     announces = True  # whether to announce that the tool list can change
+    answers_plain_calls = True  # whether plain tool calls are answered without the SDK's session
 
     def silent(self) -> "SluiceServer":
         """A copy for transports that cannot notify a client between its requests, without the announcement."""
@@ -58,6 +61,7 @@ def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None)
         version=VERSION,
         instructions=instructions.ANSWERS,  # for a caller without a key; others get theirs from `_instructed`
         cache_hints=dict.fromkeys(CACHED, CacheHint(ttl_ms=5000, scope="private")),
+        get_tool_input_schema=marked_schema,
         **tool_handlers(stdio_peer),
         **resource_handlers(stdio_peer),
         **prompt_handlers(stdio_peer),
@@ -65,6 +69,7 @@ def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None)
     )
     server.middleware.append(partial(_instructed, stdio_peer))
     request_spans.trace(server, stdio_peer)
+    server.answers_plain_calls = spans.tracer is None  # the SDK's middleware makes the spans
     if changes is not None:
         changes.register(server)
     return server

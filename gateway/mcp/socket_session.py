@@ -5,6 +5,7 @@ So an idle socket costs little memory, and a client that does not read delays on
 cancels a request; closing the socket cancels all its in-flight requests.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from types import TracebackType
@@ -19,10 +20,12 @@ from mcp.types import (
     PARSE_ERROR,
     PROTOCOL_VERSION_META_KEY,
     ErrorData,
+    InitializeRequestParams,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
     JSONRPCRequest,
+    JSONRPCResponse,
     RequestId,
     jsonrpc_message_adapter,
 )
@@ -30,10 +33,14 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from gateway.access import rejected_calls
+from gateway.access.programs import Program
 from gateway.access.visits import Visit
+from gateway.mcp.clients import program_by
 from gateway.mcp.in_flight import InFlight
 from gateway.mcp.message_limits import complexity_problem, error_response
 from gateway.mcp.peers import Peer
+from gateway.mcp.plain_calls import PlainCall, plain_call, response
+from gateway.mcp.server import SluiceServer
 from gateway.mcp.sessions import Ending, Sessions
 
 logger = logging.getLogger(__name__)
@@ -57,7 +64,19 @@ class Wire(Protocol):
 class SocketSession:
     """Serves as both streams of the SDK: the one it reads and the one it writes."""
 
-    __slots__ = ("_closed", "_in_flight", "_metadata", "_opening", "_receive", "_wire", "peer")
+    __slots__ = (
+        "_client",
+        "_closed",
+        "_in_flight",
+        "_initializing",
+        "_is_modern",
+        "_metadata",
+        "_opening",
+        "_receive",
+        "_server",
+        "_wire",
+        "peer",
+    )
 
     def __init__(self, receive: Receive, wire: Wire, peer: Peer, sessions: Sessions) -> None:
         self.peer = peer
@@ -67,6 +86,11 @@ class SocketSession:
         self._in_flight = InFlight(sessions)
         self._opening: SessionMessage | None = None
         self._closed = False
+        # What plain calls need to know.
+        self._server: Server[Any] | None = None  # None: the SDK answers all calls
+        self._is_modern = False  # whether each request has an envelope; otherwise the client shakes hands
+        self._initializing: JSONRPCRequest | None = None  # the handshake that is being answered
+        self._client: Program | None = None  # that has shaken hands
 
     @property
     def answering(self) -> int:
@@ -77,15 +101,17 @@ class SocketSession:
             self._closed = True
             await self._unless_gone(self._wire.close(code=ending.code, reason=ending.reason))
 
-    async def serve(self, server: Server[Any]) -> None:
+    async def serve(self, server: SluiceServer) -> None:
         """Serves until the socket is closed. The first request decides the protocol era of the session. (The SDK's own
         `serve_dual_era_loop` does the same, but costs one more stream and task for every socket.)"""
         try:
             opening = await self._first_request()
             if opening is None:
                 return
+            self._server = server if server.answers_plain_calls else None
+            self._is_modern = opening.method != "initialize" and _is_enveloped(opening)
             async with server.lifespan(server) as state:
-                if opening.method != "initialize" and _is_enveloped(opening):
+                if self._is_modern:
                     await _serve_modern_stream(server, self, self, lifespan_state=state, raise_exceptions=False)
                 else:
                     await _serve_legacy_stream(
@@ -100,6 +126,8 @@ class SocketSession:
         except Exception:
             logger.exception("session failed")
             await self.end(FAILED)
+        finally:
+            await self._in_flight.cancel()
 
     async def _first_request(self) -> JSONRPCRequest | None:
         """The first request, which the SDK then reads again, or None if the socket was closed. Drops messages before
@@ -136,9 +164,13 @@ class SocketSession:
         if text is None:
             await self.end(NOT_TEXT)
             return None
-        if (problem := complexity_problem(text)) is not None:
+        data = text.encode("utf-8", "surrogatepass")
+        if (problem := complexity_problem(data)) is not None:
             rejected_calls.record(problem, Visit(self.peer.transport, ""), self.peer.caller, self.peer.program)
-            await self._write(error_response(text, problem))
+            await self._write(error_response(data, problem))
+            return None
+        if (call := self._plain_call(data)) is not None:
+            await self._begin(call)
             return None
         try:
             message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(text, by_name=False)
@@ -153,15 +185,49 @@ class SocketSession:
         if error_data is not None and isinstance(message, JSONRPCRequest):
             await self._write(JSONRPCError(jsonrpc="2.0", id=message.id, error=error_data))
             return None
+        if isinstance(message, JSONRPCRequest) and message.method == "initialize":
+            self._initializing = message
         return message
 
     async def _reject(self, request_id: RequestId | None, code: int, message_text: str) -> None:
         """Answers an invalid message, which the SDK would drop silently."""
         await self._write(JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message_text)))
 
+    # -- Plain calls --------------------------------------------------------------------------------
+
+    def _plain_call(self, data: bytes) -> PlainCall | None:
+        if self._server is None or (self._client is None and not self._is_modern):
+            return None
+        return plain_call(data, self.peer, self._client)
+
+    async def _begin(self, call: PlainCall) -> None:
+        rejection = self._in_flight.rejection(call.id)
+        if rejection is not None:
+            await self._write(JSONRPCError(jsonrpc="2.0", id=call.id, error=rejection))
+            return
+        self._in_flight.begin(call.id, asyncio.create_task(self._answer(call)))
+
+    async def _answer(self, call: PlainCall) -> None:
+        assert self._server is not None
+        await self._send_text(await response(call, self.peer, self._server, self._send_text))
+
+    async def _send_text(self, message: bytes) -> None:
+        await self._unless_gone(self._wire.send(text_data=message.decode()))
+
+    def _note_handshake(self, message: JSONRPCMessage) -> None:
+        """Notes the client and the revision once the SDK has accepted a handshake."""
+        request = self._initializing
+        if request is None or not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id != request.id:
+            return
+        self._initializing = None
+        if isinstance(message, JSONRPCResponse):
+            declared = InitializeRequestParams.model_validate(request.params, by_name=False)
+            self._client = program_by(declared, message.result["protocolVersion"], self.peer)
+
     # -- Writing ------------------------------------------------------------------------------------
 
     async def send(self, item: SessionMessage) -> None:
+        self._note_handshake(item.message)
         await self._write(item.message)
         self._in_flight.left(item.message)
 

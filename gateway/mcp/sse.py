@@ -14,6 +14,7 @@ from gateway.access.transports import Transport
 from gateway.mcp.admission import admit, not_allowed
 from gateway.mcp.in_flight import InFlight
 from gateway.mcp.sessions import Sessions
+from gateway.process import place
 
 MESSAGES = "/mcp/sse/messages"
 
@@ -22,7 +23,9 @@ class LegacySSE:
     def __init__(self, server: Server[Any], sessions: Sessions) -> None:
         self.server = server
         self.sessions = sessions
-        self.transport = SseServerTransport(MESSAGES)
+        # A worker's messages are found by its number (gateway/workers/session_routing.py).
+        self.messages_path = f"{MESSAGES}/{place.number()}" if place.is_worker() else MESSAGES
+        self.transport = SseServerTransport(self.messages_path)
 
     async def stream(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """GET: opens a session. Its answers are sent on this stream."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import mcp.types as types
 from django.conf import settings
+from django.utils.asyncio import async_unsafe
 from mcp.server import ServerRequestContext
 
 from context_protection.core.budget import MAX_CHARS, most_chars
@@ -24,8 +25,10 @@ from context_protection.core.payloads import Envelope
 from context_protection.core.policy import Kind, Policy
 from context_protection.core.scopes import BudgetScope
 from context_protection.core.tokens import claude
+from gateway.access.programs import Program
 from gateway.catalog.caller import Caller, ToolChoice
 from gateway.catalog.definition import DESCRIBE_TOOL, ToolDefinition
+from gateway.catalog.definition_size import definition_tokens
 from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call
@@ -33,15 +36,15 @@ from gateway.dispatch.configuration import Configuration, current
 from gateway.dispatch.dispatch import serve
 from gateway.dispatch.hints import CALL_ACTION, Hints
 from gateway.dispatch.measurements import record_error
-from gateway.mcp.call_tools import ACTING, READING, requested_call
+from gateway.mcp.call_tools import ACTING, CALLING, READING, requested_call
 from gateway.mcp.client_questions import Answered, answered
-from gateway.mcp.clients import loads_lazily, program_of
+from gateway.mcp.clients import is_lazy, loads_lazily, program_of
 from gateway.mcp.discovery import slowest
 from gateway.mcp.errors import as_protocol_errors
 from gateway.mcp.instructions import instructions
 from gateway.mcp.paging import page
 from gateway.mcp.peers import Peer, peer_of
-from gateway.mcp.progress import reported
+from gateway.mcp.progress import reported_to
 from gateway.threads.limits import on_thread
 from gateway.tracing.identity import note_trace_of
 
@@ -54,11 +57,12 @@ ROUNDING = 1000  # characters that a client may count in addition to the text
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A published tool, its JSON, and the Claude tokens of that JSON."""
+    """A published tool and its JSON, in Claude tokens: `tokens` that a model reads, `sent_tokens` of the whole JSON."""
 
     tool: types.Tool
     json: str
     tokens: int
+    sent_tokens: int
 
 
 @lru_cache(maxsize=4096)
@@ -73,7 +77,7 @@ def definition(published: ToolDefinition, policy: Policy) -> Definition:
         _meta=_declared(policy),
     )
     json = tool.model_dump_json(by_alias=True, exclude_none=True)
-    return Definition(tool, json, claude.count(json))
+    return Definition(tool, json, definition_tokens(published, policy), claude.count(json))
 
 
 def _annotations(published: ToolDefinition) -> types.ToolAnnotations:
@@ -128,6 +132,7 @@ class _Listings:
             self._built[key] = self._build(*key)
         return self._built[key]
 
+    @async_unsafe
     def _build(self, choice: ToolChoice, caller: str) -> ListedTools:
         visible = [each for each in self.configuration.operations if each.name not in choice.hidden]
         listed = [self._definition(each, caller) for each in visible if each.listed]
@@ -222,7 +227,7 @@ def page_of_tools(caller: Caller, is_lazy: bool, cursor: str | None) -> tuple[li
     """The tools from `cursor` on that fit the hard cap (law 1), and the cursor for the rest. Blocks. Raises
     InvalidCursor, NotAuthenticated."""
     definitions = tool_list_of(caller, is_lazy).definitions
-    return page(LISTED, [each.tool for each in definitions], [each.tokens for each in definitions], cursor)
+    return page(LISTED, [each.tool for each in definitions], [each.sent_tokens for each in definitions], cursor)
 
 
 # -- The handlers -----------------------------------------------------------------------------------
@@ -262,29 +267,35 @@ def tool_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
     async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Answered:
         peer = peer_of(ctx, stdio_peer)
         note_trace_of(ctx.meta)
-        hints = _CallerHints(peer.caller, loads_lazily(ctx, peer))
-        call = Call(
-            params.name,
-            params.arguments or {},
-            peer.caller,
-            peer.transport,
-            hints,
-            program=program_of(ctx, peer),
-            session=peer.limit_key,
-            id=peer.call_id,
-        )
+        call = tool_call(params.name, params.arguments or {}, peer, program_of(ctx, peer))
         try:
             resolved = _resolved(call, params)
-            async with reported(ctx, resolved.operation[:80]):
+            async with reported_to(ctx, resolved.operation[:80]):
                 return await answered(ctx, params, peer, resolved.operation, lambda: _served(resolved))
         except CallError as error:
-            return types.CallToolResult(content=[_text(error.body)], is_error=True)
+            return text_result(error.body.decode(), is_error=True)
 
     return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 
 
+def tool_call(name: str, arguments: Mapping[str, Any], peer: Peer, client: Program) -> Call:
+    hints = _CallerHints(peer.caller, is_lazy(client))
+    return Call(
+        name,
+        arguments,
+        peer.caller,
+        peer.transport,
+        hints,
+        program=client,
+        session=peer.limit_key,
+        id=peer.call_id,
+    )
+
+
 def _resolved(call: Call, params: types.CallToolRequestParams) -> Call:
     """The call of the requested operation. If it is invalid, records the rejected call and raises InvalidArgument."""
+    if params.name not in CALLING:
+        return call
     try:
         requested = requested_call(params, call.caller)
     except InvalidArgument as error:
@@ -294,15 +305,15 @@ def _resolved(call: Call, params: types.CallToolRequestParams) -> Call:
 
 
 async def _served(call: Call) -> types.CallToolResult:
-    return _result(await serve(call))
+    return result_of(await serve(call))
 
 
-def _result(envelope: Envelope) -> types.CallToolResult:
+def result_of(envelope: Envelope) -> types.CallToolResult:
     is_error, native = envelope.failure is not None, envelope.native
     if native is None:
-        return types.CallToolResult(content=[_text(envelope.body)], is_error=is_error)
+        return text_result(envelope.body.decode(), is_error)
     return types.CallToolResult(content=list(native.blocks), _meta=dict(native.meta) or None, is_error=is_error)
 
 
-def _text(body: bytes) -> types.TextContent:
-    return types.TextContent(type="text", text=body.decode())
+def text_result(text: str, is_error: bool) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)

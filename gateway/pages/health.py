@@ -11,17 +11,15 @@ from context_protection.configuration.file.source import configuration_file
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
 from context_protection.core.budget import dumps
-from gateway.dispatch import audit
 from gateway.pages import success_criteria
 from gateway.pages.background_refresh import Refreshed
+from gateway.pages.sums import ServerFigures, server_figures, server_metrics
 from gateway.pages.visitors import known_visitors_only, may_see_details, varies_by_visitor
 from gateway.upstreams.client import UpstreamState
-from gateway.upstreams.registry import upstreams
 from gateway.version import VERSION
-from telemetry import audits, queries, recorder
+from telemetry import audits, queries
 from telemetry.lights import lights_now
 from telemetry.lights.light import Component
-from telemetry.metrics import metrics_text
 from telemetry.models.alerts import Alert
 from telemetry.states import State
 
@@ -37,7 +35,7 @@ def health(request: HttpRequest) -> HttpResponse:
 @require_safe
 @known_visitors_only
 def metrics(request: HttpRequest) -> HttpResponse:
-    body, content_type = metrics_text()
+    body, content_type = server_metrics()
     return HttpResponse(body, content_type=content_type)
 
 
@@ -58,12 +56,19 @@ def health_document() -> dict[str, Any]:
         "ruler": {"claude": tokens.claude.degraded or "ok"},
         "configuration": _configuration(),
     }
-    states = [each.state() for each in upstreams.all()]
-    document["upstreams"] = [_upstream(each) for each in states]
-    down = {each.name for each in states if each.is_down}
+    server = server_figures()
+    if len(server.processes) > 1:
+        document["workers"] = [
+            {"worker": each.worker, "pid": each.pid, "stored": each.stored} for each in server.workers
+        ]
+    document["caches"] = _caches(server)
+    document["upstreams"] = [_upstream(each) for each in server.upstreams]
+    down = {each.name for each in server.upstreams if each.is_down}
     try:
         down |= _red_upstreams.get()
-        document |= {**_figures.get(), "telemetry": _telemetry()}
+        document |= {**_figures.get(), "telemetry": _telemetry(server)}
+        audited = {"dropped": server.audits_dropped, "providerFailures": server.provider_failures}
+        document["tokenAudit"] = {**document["tokenAudit"], **audited}
     except DatabaseError:
         pass  # what needs the database is left out; `status` says so where it does not answer
     document["upstreamsDown"] = sorted(down)
@@ -85,7 +90,7 @@ def _configuration() -> dict[str, Any]:
 
 
 def _upstream(state: UpstreamState) -> dict[str, Any]:
-    """This process's view of an upstream. `state` is the circuit breaker's: closed (healthy), open (not called for a
+    """This server's view of an upstream. `state` is the circuit breaker's: closed (healthy), open (not called for a
     while) or half-open (tried again)."""
     return {
         "name": state.name,
@@ -96,6 +101,15 @@ def _upstream(state: UpstreamState) -> dict[str, Any]:
         "rateLeft": state.rate_left,
         "calls": state.calls,
         "cacheHitRate": _rounded(state.hit_rate),
+    }
+
+
+def _caches(server: ServerFigures) -> dict[str, Any]:
+    """Bytes: the limit of all caches together, and what each of them uses of it."""
+    return {
+        "limitBytes": server.cache_limit,
+        "usedBytes": sum(server.cache_used.values()),
+        "byCache": dict(server.cache_used),
     }
 
 
@@ -144,26 +158,23 @@ _figures = Refreshed(_calls)
 _red_upstreams = Refreshed(_upstreams_with_a_red_light)
 
 
-def _telemetry() -> dict[str, Any]:
-    recorded = recorder.state()
+def _telemetry(server: ServerFigures) -> dict[str, Any]:
     return {
-        "queued": recorded.queued,
-        "stored": recorded.stored,
-        "dropped": recorded.dropped,
-        "lagSeconds": _rounded(recorded.lag_seconds, 2),
+        "queued": server.queued,
+        "stored": server.stored,
+        "dropped": server.dropped,
+        "lagSeconds": _rounded(server.lag_seconds, 2),
     }
 
 
 def _token_audit() -> dict[str, Any]:
     """FR-014: our counts compared with full counts. A ratio is our count divided by the actual count; 1 is exact."""
-    figures, state = audits.summary(), audit.state()
+    figures = audits.summary()
     return {
         "n": figures.count,
         "withinTenPercent": _rounded(figures.claude_within),
         "withinTwentyPercent": _rounded(figures.formula_within),
         "medianRatio": _rounded(figures.claude_ratio),
-        "dropped": state.dropped,
-        "providerFailures": state.provider_failures,
     }
 
 

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from gateway.catalog.catalog import catalogue
@@ -16,6 +18,7 @@ from gateway.pages.client_config import ConnectionDetails, client_configs, for_s
 from gateway.pages.health import database_answers, health_document
 from gateway.pages.visitors import may_see_details, varies_by_visitor
 from gateway.version import VERSION
+from telemetry import page_memory, wording
 from telemetry.lights import lights_now
 from telemetry.pages.panels import guarded
 
@@ -28,13 +31,19 @@ def home(request: HttpRequest) -> HttpResponse:
     """Shows the server's state and how to connect; to unknown visitors, how to log in and create a key."""
     if not may_see_details(request):
         return render(request, "welcome.html", {"version": VERSION, "shown": _seen_by_all(int(time.monotonic() / 5))})
+    with page_memory.kept():
+        return render(request, "home.html", _context(request))
+
+
+def _context(request: HttpRequest) -> dict[str, Any]:
     document = health_document()
     day = document.get("last24Hours", {})
-    context = {
+    return {
         "version": VERSION,
         "health": document,
         "shown": _state(document["status"], document["upstreamsDown"]),
         "problems": list(_problems(document)),
+        "last_call": _age(document.get("lastCallAt")),
         "figures": _figures(day) if day else [],
         "sent_share": _percent(day["tokensSent"], day["tokensSent"] + day["tokensSaved"]) if day else None,
         "client_configs": client_configs(_server(request)),
@@ -48,7 +57,10 @@ def home(request: HttpRequest) -> HttpResponse:
             for operation in catalogue
         ],
     }
-    return render(request, "home.html", context)
+
+
+def _age(at: datetime | None) -> str:
+    return "" if at is None else wording.age(timezone.now() - at)
 
 
 @dataclass(frozen=True)
@@ -65,8 +77,12 @@ def _state(status: str, down: Sequence[str] = ()) -> ShownState:
     if status == "degraded" and down:
         words = f"{down[0]} is down" if len(down) == 1 else f"{len(down)} upstreams are down"
         return ShownState(status, f"Running, but {words}")
-    lights = guarded("Lights", lights_now).content if status != "down" else None
-    if lights is None or not lights.without_names:
+    if status == "down":
+        return ShownState(status, STATES[status])
+    lights = guarded("Lights", lights_now).content
+    if lights is None:
+        return ShownState("degraded", "Running, but its state is not known")
+    if not lights.without_names:
         return ShownState(status, STATES[status])
     return ShownState("degraded", f"Running, but {lights.without_names}")
 
@@ -123,6 +139,8 @@ def _problems(health: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each degraded component. Details are for staff, and not shown here."""
     if health["status"] == "down":
         yield "The database does not answer, so neither do calls."
+    elif "last24Hours" not in health:
+        yield "The calls cannot be read now, so there are no figures."
     if health["ruler"]["claude"] != "ok":
         yield "Claude's own token count is not available; budgets are held by a cautious estimate."
     if health.get("openAlerts"):

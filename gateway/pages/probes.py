@@ -13,10 +13,10 @@ from gateway.access.handshake import Handshake, send_error
 from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.mcp.admission import Endpoint, not_allowed
+from gateway.pages.sums import server_metrics
 from gateway.pages.visitors import has_key
 from gateway.process.readiness import readiness
 from gateway.threads.bridge import run_sync
-from telemetry.metrics import metrics_text
 
 SAFE = {"GET", "HEAD"}
 
@@ -47,7 +47,7 @@ def metrics(otherwise: Endpoint) -> Endpoint:
         except CallError as error:
             await send_error(send, error)
             return
-        body, content_type = await run_sync(metrics_text)
+        body, content_type = await run_sync(server_metrics)
         await _send(send, 200, body, content_type)
 
     return answered

@@ -15,7 +15,7 @@ from context_protection.core.errors import NotAuthenticated
 from gateway.access.callers import caller_of
 from gateway.access.transports import Transport
 from gateway.access.visits import Visit
-from gateway.api.errors import key_needed
+from gateway.error_pages import key_needed
 
 View = Callable[..., HttpResponseBase]
 

@@ -1,9 +1,14 @@
-"""The in-memory channel layer of the embedded default, safe to use from threads."""
+"""The in-memory channel layer of the embedded default, safe to use from threads. What is sent to a group also reaches
+the groups of the other processes of `serve --workers`."""
 
 import asyncio
 from typing import Any
 
 from channels.layers import InMemoryChannelLayer
+
+from context_protection.stores.announcements import Topic, announcements
+
+TOPIC = "groups"
 
 
 class EmbeddedChannelLayer(InMemoryChannelLayer):  # type: ignore[misc]
@@ -11,6 +16,19 @@ class EmbeddedChannelLayer(InMemoryChannelLayer):  # type: ignore[misc]
     asyncio queue without waking its loop, so that consumers see it seconds later."""
 
     home: asyncio.AbstractEventLoop | None = None
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        announcements.follow(TOPIC, Topic(self._heard))
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        await super().group_send(group, message)
+        announcements.tell(TOPIC, {"group": group, "message": message})
+
+    def _heard(self, announced: dict[str, Any]) -> None:
+        if self.home is not None:  # otherwise this process has no receiver yet
+            delivery = super().group_send(announced["group"], announced["message"])
+            asyncio.run_coroutine_threadsafe(delivery, self.home)
 
     async def receive(self, channel: str) -> Any:
         self.home = asyncio.get_running_loop()

@@ -112,10 +112,7 @@ class Child:
         return self.process.returncode is None
 
     def obituary(self) -> str:
-        code = self.process.returncode
-        assert code is not None
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
-        return f"{self.name} (process {self.pid}) {how}"
+        return obituary(self.name, self.process)
 
     def terminate(self) -> None:
         if self.runs:
@@ -207,6 +204,14 @@ class Cluster:
                 await asyncio.wait([child.exited for child in group], timeout=STOP_SECONDS)
             for child in group:
                 await child.finish()
+
+
+def obituary(name: str, process: asyncio.subprocess.Process) -> str:
+    """How a process has ended, as the subject and predicate of a sentence."""
+    code = process.returncode
+    assert code is not None
+    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
+    return f"{name} (process {process.pid}) {how}"
 
 
 async def _first(*tasks: asyncio.Task[object]) -> None:

@@ -2,6 +2,8 @@
 
 import threading
 
+ANSWER_SECONDS = 1.0  # for a store to answer a check
+
 
 class Reach:
     """`is_away` can be true only in processes with the readiness thread: those that answer calls, not manage.py

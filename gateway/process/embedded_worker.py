@@ -8,6 +8,7 @@ from celery.beat import EmbeddedService
 from celery.worker import WorkController
 
 from gateway.celery import app
+from gateway.process.reporter import reporter
 
 START_SECONDS = 10
 
@@ -37,3 +38,4 @@ def worker_and_beat() -> Iterator[None]:
         beat.service.stop()
         worker.stop()
         thread.join(15)
+        reporter.stop()  # which task_processes.py has started

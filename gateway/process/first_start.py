@@ -33,7 +33,7 @@ def prepare(*, sample: bool = True) -> FirstCredentials | None:
         call_command("load_sample_data", stdout=StringIO())
     password = secrets.token_urlsafe(12)
     users.create_superuser(FIRST, password=password)
-    _, key = ApiKey.objects.issue(FIRST_KEY, may_read_telemetry=True)
+    _, key = ApiKey.objects.issue(FIRST_KEY, may_read_telemetry=True, reads_all_projects=True)
     return FirstCredentials(password, key)
 
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from asgiref.sync import ThreadSensitiveContext
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.handlers.asgi import ASGIHandler
 
 from context_protection.core.errors import CallError
@@ -80,6 +80,14 @@ class PooledHandler(ASGIHandler):
 
     async def read_body(self, receive: Any) -> Any:
         return receive.body
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        """All middleware is synchronous, for `get_response_async`. Django's would change threads twice for each one."""
+        super().load_middleware(is_async=False)
+
+    async def get_response_async(self, request: Any) -> Any:
+        """Runs middleware and view on the request's thread."""
+        return await sync_to_async(self.get_response)(request)
 
     @asynccontextmanager
     async def _slot(self, receive: Any) -> AsyncIterator[ThreadPoolExecutor]:

@@ -7,14 +7,17 @@ from typing import Any
 
 import structlog
 
+from gateway.process import place
 from gateway.tracing import identity, spans
 
 COLOUR_MESSAGE = "color_message"  # uvicorn's message once more, with colour codes
 
 
 def _with_ids(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Adds the ids of the request or call that the line was logged in."""
+    """Adds the ids of the request or call that the line was logged in, and which of several workers logs it."""
     event.pop(COLOUR_MESSAGE, None)
+    if place.is_worker():
+        event["worker"] = place.name_of(place.number())
     for name, value in (("request_id", identity.request_id.get()), ("trace_id", spans.trace_id())):
         if value:
             event.setdefault(name, value)

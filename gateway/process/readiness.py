@@ -9,21 +9,22 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import psycopg
-import redis
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, close_old_connections, connection, connections
 
 from context_protection.stores import snapshots
-from context_protection.stores.redis_client import connect
-from gateway.process.database_reach import database
+from context_protection.stores.lazy_redis import connect, redis_failures
+from gateway.process.database_reach import ANSWER_SECONDS, database
 from gateway.threads.bridge import run_sync
 
+if TYPE_CHECKING:
+    import psycopg
+    import redis
+
 LOOK_SECONDS = 1.0  # between two checks
-ANSWER_SECONDS = 1.0  # for a store to answer a check
 MARK_SECONDS = 600  # lifetime of this process's marker in Redis, whose loss shows that Redis has lost data
 PLENTY_BYTES = 16 * 2**20  # free disk space above which no test write is needed
 OLD_SECONDS = 10.0  # an older result is invalid: the thread has died or hangs
@@ -104,15 +105,15 @@ class Readiness:
     # -- The stores ---------------------------------------------------------------------------------
 
     def _database_answers(self) -> bool:
+        return self._postgres_answers() if connection.vendor == "postgresql" else self._sqlite_answers()
+
+    def _sqlite_answers(self) -> bool:
         try:
-            self._ask_postgres() if connection.vendor == "postgresql" else self._ask_sqlite()
-        except (DatabaseError, psycopg.Error, OSError):
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+        except (DatabaseError, OSError):
             return False
         return True
-
-    def _ask_sqlite(self) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
 
     def _has_room(self) -> bool:
         """Whether the database can be written. Only a test write shows this, but one every second would invalidate
@@ -132,16 +133,24 @@ class Readiness:
             return had_room and is_busy
         return True
 
-    def _ask_postgres(self) -> None:
+    def _postgres_answers(self) -> bool:
         """Uses a connection outside the pool, because those of the pool may all be in use."""
+        from psycopg import Error
+
+        from gateway.process.postgres.deadline import ConnectionWithDeadline
+
         try:
             if self._postgres is None:
                 parameters = connection.get_connection_params()
-                self._postgres = _ConnectionWithDeadline.connect(**{**parameters, "autocommit": True})
+                self._postgres = ConnectionWithDeadline.connect(**{**parameters, "autocommit": True})
             self._postgres.execute("SELECT 1")
+        except (DatabaseError, Error, OSError):
+            self.close()
+            return False
         except BaseException:
             self.close()
             raise
+        return True
 
     def close(self) -> None:
         if self._postgres is not None:
@@ -151,12 +160,14 @@ class Readiness:
     def _redis_answers(self) -> bool | None:
         if not settings.REDIS_URL:
             return None
+        from redis import ResponseError
+
         self._redis = self._redis or connect(settings.REDIS_URL)
         try:
             was_there = self._redis.set(self._mark, 1, ex=MARK_SECONDS, get=True)
-        except redis.ResponseError:  # Redis is full, but it answers
+        except ResponseError:  # Redis is full, but it answers
             return True
-        except (redis.RedisError, OSError):
+        except redis_failures():
             return False
         if self._is_marked and not was_there:
             logger.warning("Redis has lost its data")
@@ -172,13 +183,6 @@ def _renew_connections() -> None:
     if postgres.vendor == "postgresql":
         postgres.close()
         postgres.close_pool()  # type: ignore[attr-defined]
-
-
-class _ConnectionWithDeadline(psycopg.Connection[Any]):
-    """Every query times out after ANSWER_SECONDS."""
-
-    def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        return super().wait(gen, *args, **{**kwargs, "timeout": ANSWER_SECONDS})
 
 
 readiness = Readiness()

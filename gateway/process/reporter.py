@@ -10,16 +10,16 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import redis
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
-from context_protection.stores.redis_client import connect
+from context_protection.stores.lazy_redis import connect, redis_failures
+from gateway.process import memory
 from gateway.process.readiness import readiness
 from gateway.upstreams import probes
 from gateway.upstreams.client import UpstreamState
@@ -29,6 +29,9 @@ from telemetry import audits, events, processes, recorder
 from telemetry.arguments import switches
 from telemetry.models import ProcessReport
 from telemetry.storage import release_connection
+
+if TYPE_CHECKING:
+    import redis
 
 SECONDS = 5.0
 SELDOM = 60.0  # seconds between two reports of figures that change slowly
@@ -118,6 +121,7 @@ class Reporter:
             _note_tool_list(tool_list)
 
     def _look_seldom(self) -> None:
+        memory.return_free_memory()
         figures = audits.summary()
         self._accuracy = {
             "n": figures.count,
@@ -136,7 +140,7 @@ class Reporter:
         began = time.perf_counter()
         try:
             answers = bool(self._redis.ping())
-        except (redis.RedisError, OSError):
+        except redis_failures():
             answers = False
         return {"ms": _milliseconds(began), "ok": answers}
 

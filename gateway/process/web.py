@@ -60,12 +60,17 @@ def run(
     listener: socket.socket, application: Any = "gateway.asgi:application", limits: RequestLimits | None = None
 ) -> None:
     """Serves an ASGI application, given as an object or an import path, until SIGINT or SIGTERM."""
+    DrainingServer(configured(application, limits)).run(sockets=[listener])
+
+
+def configured(application: Any = "gateway.asgi:application", limits: RequestLimits | None = None) -> uvicorn.Config:
+    """uvicorn's configuration. Prepares this process for uvicorn, too."""
     # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     # sse-starlette would cut every stream at the signal; `DrainingServer` lets them finish.
     AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
     http: Any = bounded_http(limits or RequestLimits(large_bodies=large_bodies()))
-    config = uvicorn.Config(
+    return uvicorn.Config(
         application,
         lifespan="on",
         log_config=None,
@@ -78,7 +83,6 @@ def run(
         server_header=False,
         proxy_headers=settings.SECURE_PROXY_SSL_HEADER is not None,
     )
-    DrainingServer(config).run(sockets=[listener])
 
 
 class DrainingServer(uvicorn.Server):

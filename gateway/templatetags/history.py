@@ -4,7 +4,7 @@ from typing import Any
 
 from django import template
 
-from gateway.history.change_list import CHANGES, SEE, row_of
+from gateway.staff.history.change_list import CHANGES, SEE, row_of
 from telemetry.models import Event
 
 register = template.Library()

@@ -1,9 +1,10 @@
 """The addresses that Sluice connects to: public ones, and networks that the deployer allows. The resolved address of
 each connection is checked, so no spelling of a host, DNS name or redirect bypasses the check."""
 
+import re
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
@@ -16,6 +17,7 @@ Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
+_AFTER_AUTHORITY = re.compile("[/?#]")
 
 
 def _networks(*spelled: str) -> tuple[Network, ...]:
@@ -78,6 +80,26 @@ PUBLIC_ONLY = AllowedAddresses()
 PRIVATE_TOO = AllowedAddresses(private=True)
 
 
+@dataclass(frozen=True, slots=True)
+class UpstreamOrigin:
+    """`text`: "https://api.example.com:8443". `host` is in ASCII, as in DNS, without the brackets of IPv6. `authority`:
+    host and port as a request names them. `text` and `authority` leave the scheme's default port out."""
+
+    text: str
+    scheme: str
+    host: str
+    port: int
+    authority: str
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """An address in its parts. `target`: path and query, as a request names them."""
+
+    origin: UpstreamOrigin
+    target: str
+
+
 def is_public(address: Address) -> bool:
     if isinstance(address, IPv4Address):
         return not _within(address, SPECIAL_V4)
@@ -118,12 +140,37 @@ def _only_networks(networks: tuple[Network | str, ...]) -> AllowedAddresses:
     return AllowedAddresses(tuple(ip_network(each) for each in networks))
 
 
+@lru_cache(maxsize=16)
+def with_private(allowed: AllowedAddresses) -> AllowedAddresses:
+    return replace(allowed, private=True)
+
+
 def check_url(url: str) -> None:
     """Checks an upstream's address when it is saved, without a DNS query. Raises AddressRefused."""
     host = split(url).hostname or ""
     address = _literal(host)
     if address is not None and not allowed().permits(address):
         raise refused(host)
+
+
+def locate(url: str) -> Location:
+    """Like `split`, which it calls only for an origin that it has not seen yet. Raises AddressRefused."""
+    found = _AFTER_AUTHORITY.search(url, url.find("://") + 3)
+    end = found.start() if found else len(url)
+    origin, rest = _origin_of(url[:end]), url[end:]
+    if not rest.isprintable() or " " in rest or "\\" in rest:
+        raise _odd(url)
+    path, _, query = rest.partition("#")[0].partition("?")
+    return Location(origin, f"{path or '/'}?{query}" if query else path or "/")
+
+
+@lru_cache(maxsize=1024)
+def _origin_of(beginning: str) -> UpstreamOrigin:
+    parts = split(beginning)
+    host, default = ascii_host(parts), DEFAULT_PORTS[parts.scheme]
+    port = parts.port or default
+    shown = f"[{host}]" if ":" in host else host
+    return UpstreamOrigin(origin(parts), parts.scheme, host, port, shown if port == default else f"{shown}:{port}")
 
 
 def split(url: str) -> SplitResult:
@@ -138,7 +185,7 @@ def split(url: str) -> SplitResult:
     if "@" in parts.netloc:
         raise _invalid(url, "an address without user or password; enter credentials in their own fields")
     if not url.isprintable() or " " in url or "\\" in url:
-        raise _invalid(url, "an address without spaces, backslashes and control characters")
+        raise _odd(url)
     return parts
 
 
@@ -183,6 +230,10 @@ def refused(host: str) -> AddressRefused:
         expected="a host on public addresses",
         suggestion="If this address is intended, the operator can allow its network in ALLOW_PRIVATE_UPSTREAMS.",
     )
+
+
+def _odd(url: str) -> AddressRefused:
+    return _invalid(url, "an address without spaces, backslashes and control characters")
 
 
 def _invalid(url: str, expected: str) -> AddressRefused:

@@ -1,4 +1,4 @@
-"""Tells telemetry that a breaker has opened or closed. Each process has breakers of its own. Nothing here blocks."""
+"""Tells telemetry that a breaker has opened or closed. Each process notes its own. Nothing here blocks."""
 
 import os
 

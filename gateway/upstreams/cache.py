@@ -2,19 +2,17 @@
 
 import asyncio
 import hashlib
-import threading
 import time
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
+from context_protection.core.cache_budget import Cache, CacheBudget, cache_budget
 from gateway.upstreams.request import Request, Response
 
 T = TypeVar("T")
 
-MAX_ANSWERS = 1000
-MAX_BYTES = 64 * 2**20
-ENTRY_BYTES = 2000  # memory of an answer in addition to its body
+ENTRY_BYTES = 3000  # an answer and its key in addition to its body, measured with a dozen headers
 STALE_SECONDS = 24 * 3600.0  # how long a stale answer may still be served
 
 Clock = Callable[[], float]
@@ -28,19 +26,22 @@ def cache_key(request: Request, scope: str) -> Hashable:
 
 
 class UpstreamCache:
-    """The cached answers of one upstream in this process. The oldest is evicted first (N-FR-009)."""
+    """The cached answers of one upstream in this process, within the budget of all caches. To read one does not keep it
+    longer: of an upstream's answers, the oldest is evicted first (N-FR-009). `most_answers`: None, any number."""
 
     def __init__(
-        self, clock: Clock = time.monotonic, most_answers: int = MAX_ANSWERS, most_bytes: int = MAX_BYTES
+        self,
+        clock: Clock = time.monotonic,
+        budget: CacheBudget = cache_budget,
+        *,
+        most_answers: int | None = None,
     ) -> None:
-        self._clock, self._most_answers, self._most_bytes = clock, most_answers, most_bytes
-        self._answers: dict[Hashable, Response] = {}
-        self._bytes = 0
-        self._lock = threading.Lock()  # an upstream may be called from several loops
+        self._clock, self._most_answers = clock, most_answers
+        self._answers: Cache[Hashable, Response] = Cache("upstream answers", budget)
 
     def find(self, key: Hashable) -> Response | None:
         """The cached answer, fresh or stale; None if it is too old to serve at all."""
-        answer = self._answers.get(key)
+        answer = self._answers.peek(key)
         if answer is None or self._clock() > answer.fresh_until + STALE_SECONDS:
             return None
         return answer
@@ -49,32 +50,23 @@ class UpstreamCache:
         return self._clock() < answer.fresh_until
 
     def store(self, key: Hashable, answer: Response, seconds: float) -> Response:
-        """Stores the answer for `seconds` and returns it with its `fresh_until`. A no-store answer is not stored."""
+        """Stores the answer for `seconds`, without its `content`, and returns it with its `fresh_until`. A no-store
+        answer is not stored."""
         if "no-store" in answer.headers.get("cache-control", "").lower():
             self.drop(key)
             return answer
         answer = replace(answer, fresh_until=self._clock() + seconds)
-        with self._lock:
-            self._remove(key)
-            self._answers[key] = answer
-            self._bytes += _size(answer)
-            while len(self._answers) > self._most_answers or self._bytes > self._most_bytes:
-                self._remove(next(iter(self._answers)))
+        kept = answer if answer.content is None else replace(answer, content=None)
+        self._answers.put(key, kept, len(answer.body) + ENTRY_BYTES)
+        if self._most_answers is not None and len(self._answers) > self._most_answers:
+            self._answers.drop_oldest()
         return answer
 
     def drop(self, key: Hashable) -> None:
-        with self._lock:
-            self._remove(key)
+        self._answers.drop(key)
 
     def clear(self) -> None:
-        with self._lock:
-            self._answers.clear()
-            self._bytes = 0
-
-    def _remove(self, key: Hashable) -> None:
-        gone = self._answers.pop(key, None)
-        if gone is not None:
-            self._bytes -= _size(gone)
+        self._answers.clear()
 
 
 def conditional(request: Request, known: Response | None) -> Request:
@@ -87,10 +79,6 @@ def conditional(request: Request, known: Response | None) -> Request:
     if modified := known.headers.get("last-modified"):
         conditions["if-modified-since"] = modified
     return replace(request, headers={**request.headers, **conditions}) if conditions else request
-
-
-def _size(answer: Response) -> int:
-    return len(answer.body) + ENTRY_BYTES
 
 
 class InFlightCall(Generic[T]):

@@ -10,7 +10,7 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from context_protection.breaker import Breaker, State
-from gateway.upstreams import breaker_events
+from gateway.upstreams import breaker_events, shared_breakers
 from gateway.upstreams.auth.authentication import NO_AUTHENTICATION, Authentication
 from gateway.upstreams.cache import InFlightCalls, UpstreamCache, cache_key, conditional
 from gateway.upstreams.errors import (
@@ -23,6 +23,7 @@ from gateway.upstreams.exchange import Exchanger
 from gateway.upstreams.failures import UpstreamFailures, given_up
 from gateway.upstreams.limits import DEFAULT_LIMITS, CallLimits, Rate, Rates, Retries
 from gateway.upstreams.request import Accept, Request, Response
+from gateway.upstreams.shared_breakers import BreakerOutcome
 from gateway.upstreams.usage import upstream_use
 from gateway.upstreams.waits import Waited, waited
 
@@ -125,8 +126,8 @@ class Upstream:
         self._exchanger = Exchanger(name, authentication, limits, tuple(trusted), self._failures)
         self._breaker = Breaker(timing.clock)
         self._retries = Retries(limits.attempts, timing.clock, timing.chance)
-        self._rates = Rates(name, rates, timing.clock, timing.sleep)
-        self._cache = UpstreamCache(timing.clock)
+        self._rates, self._has_rates = Rates(name, rates, timing.clock, timing.sleep), bool(rates)
+        self._cache = UpstreamCache(timing.clock, most_answers=limits.most_answers)
         self._states_by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopState] = WeakKeyDictionary()
         self._calls = self._hits = self._misses = 0
         self._succeeded_at: float | None = None
@@ -182,6 +183,10 @@ class Upstream:
             connector=self.connector,
         )
 
+    def share_breaker(self) -> None:
+        """From now on, the breaker counts the calls of all processes."""
+        shared_breakers.join(self.name, self._breaker)
+
     def forget(self) -> None:
         """Clears the response cache."""
         self._cache.clear()
@@ -203,7 +208,7 @@ class Upstream:
             response = replace(known, as_of=response.as_of)
         if cache_seconds <= 0:
             return response
-        return replace(self._cache.store(key, replace(response, content=None), cache_seconds), content=response.content)
+        return self._cache.store(key, response, cache_seconds)
 
     # -- Attempts ---------------------------------------------------------------------------------------
 
@@ -232,6 +237,8 @@ class Upstream:
         cooldown = self._breaker.enter()
         if cooldown:
             raise self._failures.cooling_down(cooldown)
+        if self._breaker.is_trying:
+            self._tell(BreakerOutcome.TRYING)
         try:
             response = await self._send_before(request, attempt, limit)
             if accept is not None and response.status != 304:
@@ -240,10 +247,10 @@ class Upstream:
             self._record_error(error)
             raise
         except BaseException:
-            self._breaker.abandoned()
+            self._abandon()
             raise
         was_open = self._breaker.state != "closed"
-        self._breaker.succeeded()
+        self._succeed()
         self._succeeded_at = time.time()
         if was_open:
             breaker_events.closed(self.name)
@@ -257,18 +264,34 @@ class Upstream:
 
     def _count(self, error: UpstreamError) -> None:
         if error.reason in SUCCESS_REASONS:
-            self._breaker.succeeded()
+            self._succeed()
         elif error.reason in FAILURE_REASONS or isinstance(error, UpstreamGarbled):
             self._breaker.failed()
+            self._tell(BreakerOutcome.FAILED, error.reason)
         else:
-            self._breaker.abandoned()
+            self._abandon()
         if error.reason not in REQUEST_REASONS:
             self._failed_at, self._failure = time.time(), error.reason
+
+    def _succeed(self) -> None:
+        if not self._breaker.is_untroubled:
+            self._breaker.succeeded()
+            self._tell(BreakerOutcome.SUCCEEDED)
+
+    def _abandon(self) -> None:
+        was_trial = self._breaker.is_trying
+        self._breaker.abandoned()
+        if was_trial:
+            self._tell(BreakerOutcome.ABANDONED)
+
+    def _tell(self, outcome: BreakerOutcome, reason: str = "") -> None:
+        shared_breakers.tell(self.name, self._breaker, outcome, reason)
 
     async def _send_before(self, request: Request, attempt: int, limit: CallLimit) -> Response:
         try:
             async with asyncio.timeout_at(limit.deadline):
-                await self._wait_for_rate(limit)
+                if self._has_rates:
+                    await self._wait_for_rate(limit)
                 async with self._loop_state.concurrency:
                     response = await self._exchanger.send(request, attempt)
         except TimeoutError:

@@ -93,7 +93,7 @@ class Connection:
 def origin(url: str) -> str:
     """Scheme, host and port: "https://api.example.com". "" for an invalid address."""
     try:
-        return addresses.origin(addresses.split(url))
+        return addresses.locate(url).origin.text
     except AddressRefused:
         return ""
 

@@ -10,15 +10,14 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, urljoin
 
 from gateway.upstreams import addresses, exchange_metrics, transport
-from gateway.upstreams.addresses import AllowedAddresses, origin, split
+from gateway.upstreams.addresses import AllowedAddresses, Location, locate
 from gateway.upstreams.auth.authentication import Authentication
 from gateway.upstreams.errors import AddressRefused, UpstreamError
 from gateway.upstreams.failures import UpstreamFailures, without
 from gateway.upstreams.limits import CallLimits
-from gateway.upstreams.network import Dropped, Unsent
 from gateway.upstreams.quota import quota_left
 from gateway.upstreams.request import Request, Response
 from gateway.upstreams.usage import upstream_use
@@ -46,7 +45,7 @@ class Exchanger:
         failures: UpstreamFailures,
     ) -> None:
         self._name, self._authentication, self._limits, self._failures = name, authentication, limits, failures
-        self._trusted = frozenset(addresses.origin(addresses.split(each)) for each in trusted)
+        self._trusted = frozenset(locate(each).origin.text for each in trusted)
         self.quota_left: int | None = None
 
     async def send(self, request: Request, attempt: int) -> Response:
@@ -74,7 +73,10 @@ class Exchanger:
     async def _exchange(self, request: Request, attempt: int) -> Response:
         """Sends and logs one exchange. If a reused connection turns out to be closed, the request is sent again within
         the same attempt."""
-        allowed = self._allowed(request)
+        location = self._located(request)
+        allowed = addresses.allowed()
+        if location.origin.text in self._trusted:
+            allowed = addresses.with_private(allowed)
         started, outcome, status = time.perf_counter(), "stopped", 0
         try:
             response = await self._sent(request, allowed)
@@ -88,37 +90,32 @@ class Exchanger:
             seconds = time.perf_counter() - started
             upstream_use().note_attempt(status, seconds)
             exchange_metrics.count(self._name, outcome, status, seconds)
-            self._log(request, attempt, outcome=outcome, status=status, ms=round(seconds * 1000, 1))
+            if logger.isEnabledFor(logging.INFO):
+                ms = round(seconds * 1000, 1)
+                self._log(request, location, attempt=attempt, outcome=outcome, status=status, ms=ms)
 
     async def _sent(self, request: Request, allowed: AllowedAddresses) -> Response:
         send = partial(transport.send, request, allowed=allowed, limits=self._limits, failures=self._failures)
         try:
             return await send()
-        except Unsent:
-            pass
-        except Dropped:
+        except transport.Dropped:
             if not request.may_be_repeated:
                 raise self._failures.unreachable() from None
         try:
             return await send()
-        except Dropped:
+        except transport.Dropped:
             raise self._failures.unreachable() from None
 
-    def _allowed(self, request: Request) -> AllowedAddresses:
+    def _located(self, request: Request) -> Location:
         try:
-            origin = addresses.origin(addresses.split(request.url))
+            return locate(request.url)
         except AddressRefused:
             raise self._failures.address() from None
-        allowed = addresses.allowed()
-        return replace(allowed, private=True) if origin in self._trusted else allowed
 
-    def _log(self, request: Request, attempt: int, **figures: str | float) -> None:
+    def _log(self, request: Request, location: Location, **figures: str | float) -> None:
         """One line for each exchange (N-FR-011): never headers, query or body."""
-        path = without(urlsplit(request.url).path, [*self._authentication.secrets, *request.secrets])
-        logger.info(
-            "exchange",
-            extra={"upstream": self._name, "method": request.method, "path": path, "attempt": attempt, **figures},
-        )
+        path = without(location.target.partition("?")[0], [*self._authentication.secrets, *request.secrets])
+        logger.info("exchange", extra={"upstream": self._name, "method": request.method, "path": path, **figures})
 
 
 async def follow(request: Request, hop: Hop, failures: UpstreamFailures, secrets: Sequence[str]) -> Response:
@@ -132,7 +129,7 @@ async def follow(request: Request, hop: Hop, failures: UpstreamFailures, secrets
         if "location" not in response.headers:
             raise failures.garbled("a redirect to nowhere")
         following = _following(request, response, failures, secrets)
-        same_origin = same_origin and _origin(following) == _origin(request)
+        same_origin = same_origin and _has_same_origin(following, request)
         request = following
     raise failures.redirected(f"more than {MAX_HOPS} times")
 
@@ -143,7 +140,7 @@ def _following(request: Request, response: Response, failures: UpstreamFailures,
     if _becomes_get(request.method, response.status):
         headers = {name: value for name, value in request.headers.items() if name.lower() not in BODY_HEADERS}
         following = replace(following, method="GET", body=b"", headers=headers)
-    if _origin(following) == _origin(request):
+    if _has_same_origin(following, request):
         return following
     if following.body:
         raise failures.redirected("a request with a body to another origin")
@@ -157,10 +154,10 @@ def _target(request: Request, response: Response, failures: UpstreamFailures) ->
     try:
         url = urljoin(request.url, response.headers["location"].partition("#")[0].strip())
         url = quote(url, safe=RESERVED_CHARACTERS)
-        scheme = split(url).scheme
+        scheme = locate(url).origin.scheme
     except (ValueError, AddressRefused):
         raise failures.redirected("to an invalid web address") from None
-    if split(request.url).scheme == "https" and scheme == "http":
+    if locate(request.url).origin.scheme == "https" and scheme == "http":
         raise failures.redirected("from https to http")
     return url
 
@@ -169,5 +166,5 @@ def _becomes_get(method: str, status: int) -> bool:
     return (status in (301, 302) and method == "POST") or (status == 303 and method not in ("GET", "HEAD"))
 
 
-def _origin(request: Request) -> str:
-    return origin(split(request.url))
+def _has_same_origin(one: Request, other: Request) -> bool:
+    return locate(one.url).origin.text == locate(other.url).origin.text

@@ -1,5 +1,7 @@
 """The Prometheus counters of exchanges with upstreams."""
 
+from functools import lru_cache
+
 from prometheus_client import Counter, Histogram
 
 from telemetry.counters import LATENCY_BUCKETS, MOST_NAMES, REGISTRY, BoundedLabels
@@ -18,10 +20,12 @@ DURATION = Histogram(
     registry=REGISTRY,
 )
 names = BoundedLabels(MOST_NAMES)
+_exchanges = lru_cache(maxsize=1000)(EXCHANGES.labels)  # finding a series costs more than counting in it
+_duration = lru_cache(maxsize=1000)(DURATION.labels)
 
 
 def count(upstream: str, outcome: str, status: int, seconds: float) -> None:
     """`outcome`: "answered", or the reason of a failure; `status`: 0 without an answer."""
     name = names.of(upstream)
-    EXCHANGES.labels(name, f"{status // 100}xx" if status else outcome).inc()
-    DURATION.labels(name).observe(seconds)
+    _exchanges(name, f"{status // 100}xx" if status else outcome).inc()
+    _duration(name).observe(seconds)

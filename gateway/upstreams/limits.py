@@ -1,8 +1,8 @@
 """Limits of calls to an upstream: time, size, rate and retries.
 
-A rate is a sliding window, shared by all processes through Redis if it is configured. A call that is too early waits
-for its turn; one that would wait too long is rejected at once, with what is known of the capacity left. No other layer
-retries.
+A rate is a sliding window, shared by all processes through the shared store if there is one. A call that is too early
+waits for its turn; one that would wait too long is rejected at once, with what is known of the capacity left. No other
+layer retries.
 """
 
 import asyncio
@@ -13,15 +13,15 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from secrets import token_hex
+from typing import TYPE_CHECKING
 
-from django.conf import settings
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-
+from context_protection.stores.lazy_redis import redis_failures
+from context_protection.stores.shared_store import shared_url
 from gateway.upstreams.errors import UpstreamError
 from gateway.upstreams.per_loop import PerLoop
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,8 @@ return {due - now, math.max(0, amount - redis.call('ZCARD', KEYS[1]))}
 class CallLimits:
     """Limits of one call. `total_seconds`: all attempts together, with their pauses. `wait_seconds`: all waiting for
     rate limits and between attempts, together. `most_bytes`: of a decoded body. `concurrent`: simultaneous exchanges of
-    one upstream in an event loop, so that a slow upstream does not use up all connections."""
+    one upstream in an event loop, so that a slow upstream does not use up all connections. `most_answers`: cached ones
+    of the upstream; None: as many as the limit of all caches allows."""
 
     connect_seconds: float = 5.0
     read_seconds: float = 30.0
@@ -65,6 +66,7 @@ class CallLimits:
     most_bytes: int = 16 * 2**20
     attempts: int = 3
     concurrent: int = 25
+    most_answers: int | None = None
 
 
 DEFAULT_LIMITS = CallLimits()
@@ -113,19 +115,19 @@ class SharedRate:
 
     @property
     def left(self) -> int:
-        if not settings.REDIS_URL:
+        if not shared_url():
             return self._local.left
         return self._reported_left if self._clock() < self._reported_until else self.rate.amount
 
     async def reserve(self, longest: float) -> float:
         """Like `SlidingWindow.reserve`, but for all processes together."""
-        if not settings.REDIS_URL:
+        if not shared_url():
             return self._local.reserve(longest)
         if self._clock() < self._away_until:
             return self._fallback.reserve(longest)
         try:
             return await self._reserve_shared(longest)
-        except (RedisError, OSError, TimeoutError):
+        except redis_failures():
             logger.warning("each process counts its rates alone: Redis does not answer")
             self._away_until = self._clock() + REDIS_COOLDOWN_SECONDS
             return self._fallback.reserve(longest)
@@ -178,15 +180,20 @@ class Rates:
 
 
 def _connect() -> "Redis":
+    from redis.asyncio import Redis
+    from redis.asyncio.retry import Retry
+    from redis.backoff import NoBackoff
+
     return Redis.from_url(
-        settings.REDIS_URL,
+        shared_url(),
         socket_timeout=REDIS_SECONDS,
         socket_connect_timeout=REDIS_SECONDS,
         retry=Retry(NoBackoff(), 0),
+        protocol=2,
     )
 
 
-_redis: PerLoop["Redis"] = PerLoop(_connect, Redis.aclose)
+_redis: PerLoop["Redis"] = PerLoop(_connect, lambda client: client.aclose())
 
 
 class RetryBudget:

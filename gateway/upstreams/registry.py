@@ -21,6 +21,7 @@ class UpstreamRegistry:
 
     def register(self, upstream: Upstream) -> Upstream:
         self._upstreams[upstream.name] = upstream
+        upstream.share_breaker()
         return upstream
 
     def get(self, name: str) -> Upstream | None:

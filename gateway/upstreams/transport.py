@@ -1,43 +1,53 @@
 """One HTTP exchange: sends a request over a pooled connection and reads the answer under a size limit, or raises an
 error. It does not handle redirects, credentials or retries.
 
-httpcore2's pool is used without a client: Sluice itself follows redirects, and limits and decodes bodies. It stores no
-cookies and reads no proxies from the environment.
+The request is written here, as one message. aiohttp's parser reads the answer.
 """
 
 import asyncio
+import re
 import ssl
 import zlib
-from collections.abc import AsyncIterable, Iterator
-from contextlib import aclosing, contextmanager
-from functools import cache
+from collections.abc import AsyncIterable, Iterable, Iterator
+from functools import lru_cache
 
-import httpcore2
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http import RawResponseMessage
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.streams import StreamReader
 
-from gateway.upstreams.addresses import DEFAULT_PORTS, AllowedAddresses, ascii_host, split
+from gateway.upstreams.addresses import AllowedAddresses, Location, UpstreamOrigin, locate
 from gateway.upstreams.errors import AddressRefused, UpstreamError
 from gateway.upstreams.failures import UpstreamFailures
 from gateway.upstreams.limits import CallLimits
-from gateway.upstreams.network import CheckedNetwork, Dropped, UnknownHost
-from gateway.upstreams.per_loop import PerLoop
+from gateway.upstreams.network import UnknownHost
+from gateway.upstreams.pool import ConnectionPool, Crowded, Destination, NotConnected, OpenConnection, pool
 from gateway.upstreams.request import Request, Response
 from gateway.version import VERSION
 
-Headers = list[tuple[bytes, bytes]]
-
-DEFAULT_HEADERS = {"accept": "application/json, */*;q=0.5", "user-agent": f"Sluice/{VERSION}"}
+ACCEPTED_ENCODINGS = "gzip, deflate"
+DEFAULT_HEADERS = {
+    "accept": "application/json, */*;q=0.5",
+    "user-agent": f"Sluice/{VERSION}",
+    "accept-encoding": ACCEPTED_ENCODINGS,
+}
 TRANSPORT_HEADERS = frozenset(
     {"host", "accept-encoding", "content-length", "transfer-encoding", "connection", "te", "trailer"}
 )
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+FIELD_VALUE = re.compile(r"(?:[^\x00-\x20\x7f]+(?:[ \t]+[^\x00-\x20\x7f]+)*)?")
 
-MAX_CONNECTIONS = 100
-MAX_IDLE = 20
-IDLE_SECONDS = 30.0
+LONGEST_FIELD = 64 * 1024  # bytes of a header, or of the status line
+MAX_FIELDS = 256  # headers of an answer
+FIRST_FINAL_STATUS = 200
+SWITCHING_PROTOCOLS = 101
+MAX_INTERIM = 20  # interim answers, such as 103 with early hints
+CHUNKED = "chunked"
 
 STEP = 256 * 1024  # bytes read before other tasks of the loop run
 PIECE_COST = 2048  # bytes counted extra per piece, because even a tiny piece takes time
-ACCEPTED_ENCODINGS = "gzip, deflate"
 # By OpenSSL's X509_V_ERR codes. Its own words may repeat the host's name.
 CERTIFICATE_PROBLEMS = {
     9: "it is not valid yet",
@@ -53,58 +63,160 @@ ANY_HEADER = zlib.MAX_WBITS | 32  # reads headers of gzip and of zlib
 NO_HEADER = -zlib.MAX_WBITS
 
 
+class Dropped(Exception):
+    """Upstream closed a reused connection instead of answering. Only repeatable requests are resent."""
+
+
+class Garbled(Exception):
+    """The head of the answer is cut off, its body is in an unknown transfer coding, or only interim answers come."""
+
+
+class Unsendable(Exception):
+    """HTTP cannot carry the request's method, address or a header."""
+
+
+class TooLong(Exception):
+    """The body is longer than the limit."""
+
+
+class Undecodable(Exception):
+    """The body is not in its declared content encoding; the message says what is wrong."""
+
+
+TRANSPORT_ERRORS = (
+    AddressRefused,
+    Crowded,
+    NotConnected,
+    Unsendable,
+    Garbled,
+    TooLong,
+    Undecodable,
+    aiohttp.ClientError,
+    HttpProcessingError,
+)
+
+
 async def send(
     request: Request, *, allowed: AllowedAddresses, limits: CallLimits, failures: UpstreamFailures
 ) -> Response:
-    """Raises UpstreamError; Dropped if a reused connection was closed before the first byte of this answer."""
-    with _translated_errors(failures, limits):
-        answer = await (await pool(allowed)).handle_async_request(_outgoing(request, limits))
-        try:
-            headers = _headers(answer.headers)
-            most = limits.most_bytes
-            if request.method == "HEAD":
-                return Response(answer.status, headers, b"")
-            if _declared(headers) > most:
-                raise TooLong
-            async with aclosing(answer.aiter_stream()) as chunks:
-                body = await read_body(chunks, headers.get("content-encoding", ""), most)
-            return Response(answer.status, headers, body)
-        finally:
-            await answer.aclose()
+    """Raises UpstreamError; Dropped if a reused connection was closed instead of an answer."""
+    try:
+        return await _sent(request, await pool(allowed), limits)
+    except TRANSPORT_ERRORS as error:
+        raise _translated(error, failures, limits) from None
 
 
-def _outgoing(request: Request, limits: CallLimits) -> httpcore2.Request:
-    parts = split(request.url)
-    host, port = ascii_host(parts), parts.port
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    url = httpcore2.URL(scheme=parts.scheme.encode(), host=host.encode(), port=port, target=target.encode("ascii"))
-    timeouts = {
-        "connect": limits.connect_seconds,
-        "read": limits.read_seconds,
-        "write": limits.read_seconds,
-        "pool": limits.connect_seconds,
-    }
-    return httpcore2.Request(
-        request.method,
-        url,
-        headers=_outgoing_headers(request, host, None if port == DEFAULT_PORTS[parts.scheme] else port),
-        content=request.body or None,
-        extensions={"timeout": timeouts},
+async def _sent(request: Request, connections: ConnectionPool, limits: CallLimits) -> Response:
+    destination, message = _outgoing(request)
+    opened = await connections.take(destination, limits.connect_seconds)
+    try:
+        response = await _exchange(opened, message, request.method, limits)
+    except BaseException:
+        connections.abort(opened)
+        raise
+    connections.give_back(opened)
+    return response
+
+
+async def _exchange(opened: OpenConnection, message: bytes, method: str, limits: CallLimits) -> Response:
+    """Sends the message and reads the answer to it. It is in memory, so a server that does not read it is silent."""
+    protocol = opened.protocol
+    protocol.set_response_params(
+        read_until_eof=True,
+        auto_decompress=False,
+        read_timeout=limits.read_seconds,
+        max_line_size=LONGEST_FIELD,
+        max_field_size=LONGEST_FIELD,
+        max_headers=MAX_FIELDS,
     )
+    assert protocol.transport is not None
+    protocol.transport.write(message)
+    protocol.start_timeout()
+    head, content = await _answer(opened)
+    headers = _headers(head.raw_headers)
+    if method == "HEAD":
+        return Response(
+            head.code, headers, b""
+        )  # some servers send a body, so nothing more is read from this connection
+    if headers.get("transfer-encoding", CHUNKED).lower() != CHUNKED:
+        raise Garbled
+    if _declared(headers) > limits.most_bytes:
+        raise TooLong
+    return Response(head.code, headers, await _body(protocol, content, headers, limits.most_bytes))
 
 
-def _outgoing_headers(request: Request, host: str, port: int | None) -> Headers:
-    named = {name.lower(): value for name, value in request.headers.items()}
-    headers = DEFAULT_HEADERS | {name: value for name, value in named.items() if name not in TRANSPORT_HEADERS}
-    shown = f"[{host}]" if ":" in host else host
-    headers["host"] = shown if port is None else f"{shown}:{port}"
-    headers["accept-encoding"] = ACCEPTED_ENCODINGS
+async def _body(protocol: ResponseHandler, content: StreamReader, headers: dict[str, str], most: int) -> bytes:
+    """A broken connection is an error of its own, even where the body was to end with the connection."""
+    try:
+        body = await read_body(content.iter_any(), headers.get("content-encoding", ""), most)
+    except aiohttp.ClientPayloadError:
+        _check_unbroken(protocol)
+        raise
+    _check_unbroken(protocol)
+    return body
+
+
+def _check_unbroken(protocol: ResponseHandler) -> None:
+    broken = protocol.exception()
+    if isinstance(broken, aiohttp.ClientOSError):
+        raise broken
+
+
+async def _answer(opened: OpenConnection) -> tuple[RawResponseMessage, StreamReader]:
+    """The head and the content of the final answer."""
+    try:
+        for _ in range(MAX_INTERIM + 1):
+            head, content = await opened.protocol.read()
+            if head.code >= FIRST_FINAL_STATUS or head.code == SWITCHING_PROTOCOLS:
+                return head, content
+        raise Garbled
+    except aiohttp.ServerDisconnectedError as error:
+        if isinstance(error.message, RawResponseMessage):
+            raise Garbled from None  # the head is cut off
+        if not opened.is_reused:
+            raise
+        raise Dropped from None
+    except aiohttp.ClientOSError:
+        if not opened.is_reused:
+            raise
+        raise Dropped from None
+
+
+def _outgoing(request: Request) -> tuple[Destination, bytes]:
+    """Where the request goes, and its message. Raises Unsendable, AddressRefused."""
+    location = locate(request.url)
+    return _destination(location.origin), _message(request, location)
+
+
+@lru_cache(maxsize=1024)
+def _destination(origin: UpstreamOrigin) -> Destination:
+    return Destination(origin.host, origin.port, origin.scheme == "https")
+
+
+def _message(request: Request, location: Location) -> bytes:
+    if not TOKEN.fullmatch(request.method) or not location.target.isascii():
+        raise Unsendable
+    lines = [f"{request.method} {location.target} HTTP/1.1", f"host: {location.origin.authority}"]
+    lines += [f"{name}: {value}" for name, value in _outgoing_headers(request).items()]
+    try:
+        return "\r\n".join([*lines, "\r\n"]).encode("latin-1") + request.body
+    except UnicodeEncodeError:
+        raise Unsendable from None
+
+
+def _outgoing_headers(request: Request) -> dict[str, str]:
+    headers = dict(DEFAULT_HEADERS)
+    for name, value in request.headers.items():
+        if not TOKEN.fullmatch(name) or not FIELD_VALUE.fullmatch(value):
+            raise Unsendable
+        if name.lower() not in TRANSPORT_HEADERS:
+            headers[name.lower()] = value
     if request.body or request.method in METHODS_WITH_BODY:
         headers["content-length"] = str(len(request.body))
-    return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
+    return headers
 
 
-def _headers(received: Headers) -> dict[str, str]:
+def _headers(received: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Headers by lower-case name; repeated ones are joined, as HTTP defines. Cookies are dropped."""
     headers: dict[str, str] = {}
     for raw, value in received:
@@ -119,68 +231,45 @@ def _declared(headers: dict[str, str]) -> int:
     return int(declared[:20]) if declared.isascii() and declared.isdigit() else 0
 
 
-@contextmanager
-def _translated_errors(failures: UpstreamFailures, limits: CallLimits) -> Iterator[None]:
-    """Turns exceptions of the transport into errors for callers. The order matters: the first match wins."""
-    try:
-        yield
-    except Dropped:
-        raise
-    except AddressRefused:
-        raise failures.address() from None
-    except TooLong:
-        raise failures.too_large(limits.most_bytes) from None
-    except Undecodable as error:
-        raise failures.garbled(str(error)) from None
-    except httpcore2.PoolTimeout:
-        raise failures.crowded() from None
-    except (httpcore2.ReadTimeout, httpcore2.WriteTimeout):
-        raise failures.too_slow(limits.read_seconds) from None
-    except httpcore2.ConnectError as error:
-        raise _not_connected(error, failures) from None
-    except httpcore2.ConnectTimeout:
-        raise failures.unreachable(f"no connection within {limits.connect_seconds:g} seconds") from None
-    except httpcore2.NetworkError:
-        raise failures.unreachable() from None
-    except httpcore2.RemoteProtocolError:
-        raise failures.garbled("it is cut off, or no HTTP") from None
-    except (httpcore2.LocalProtocolError, UnicodeEncodeError):
-        raise failures.unsendable() from None
+def _translated(error: Exception, failures: UpstreamFailures, limits: CallLimits) -> UpstreamError:
+    """The error for callers. The order matters: the first match wins."""
+    match error:
+        case AddressRefused():
+            return failures.address()
+        case TooLong():
+            return failures.too_large(limits.most_bytes)
+        case Undecodable():
+            return failures.garbled(str(error))
+        case Crowded():
+            return failures.crowded()
+        case NotConnected():
+            return _not_connected(error.why, failures, limits)
+        case aiohttp.ServerTimeoutError():
+            return failures.too_slow(limits.read_seconds)
+        case aiohttp.ClientOSError() | aiohttp.ServerDisconnectedError():
+            return failures.unreachable()
+        case Unsendable():
+            return failures.unsendable()
+    return failures.garbled("it is cut off, or no HTTP")
 
 
-def _not_connected(error: httpcore2.ConnectError, failures: UpstreamFailures) -> UpstreamError:
-    if isinstance(error, UnknownHost):
-        return failures.unreachable("its host name has no address (DNS)")
-    for cause in _causes(error):
-        match cause:
-            case ssl.SSLCertVerificationError():
-                return failures.certificate(CERTIFICATE_PROBLEMS.get(cause.verify_code, ""))
-            case ssl.SSLError():
-                return failures.unreachable("it does not speak TLS there, so https:// may be wrong in its address")
-            case ConnectionRefusedError():
-                return failures.unreachable("nothing listens at its address and port")
+def _not_connected(why: Exception, failures: UpstreamFailures, limits: CallLimits) -> UpstreamError:
+    match why:
+        case UnknownHost():
+            return failures.unreachable("its host name has no address (DNS)")
+        case TimeoutError():
+            return failures.unreachable(f"no connection within {limits.connect_seconds:g} seconds")
+        case ssl.SSLCertVerificationError():
+            return failures.certificate(CERTIFICATE_PROBLEMS.get(why.verify_code, ""))
+        case ssl.SSLError():
+            return failures.unreachable("it does not speak TLS there, so https:// may be wrong in its address")
+        case ConnectionRefusedError():
+            return failures.unreachable("nothing listens at its address and port")
     return failures.unreachable()
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, what it wraps, and what led to it."""
-    following: BaseException | None = error
-    while following is not None:
-        yield following
-        yield from (each for each in following.args if isinstance(each, Exception))
-        following = following.__cause__ or following.__context__
 
 
 # -- Bodies ----------------------------------------------------------------------------------------------
 # The limit counts decompressed bytes, because a small body may expand without end.
-
-
-class TooLong(Exception):
-    """The body is longer than the limit."""
-
-
-class Undecodable(Exception):
-    """The body is not in its declared content encoding; the message says what is wrong."""
 
 
 async def read_body(chunks: AsyncIterable[bytes], encoding: str, most: int) -> bytes:
@@ -248,43 +337,3 @@ class _Decompressor:
     def check_end(self) -> None:
         if self._begun and not self._inflate.eof:
             raise Undecodable("it is cut off")
-
-
-# -- Connections -----------------------------------------------------------------------------------------
-
-
-class ConnectionPools(dict[AllowedAddresses, httpcore2.AsyncConnectionPool]):
-    """The connection pools of an event loop, shared by all upstreams: one for each set of allowed addresses, so an
-    upstream never reuses a connection that only another one was allowed to make."""
-
-    def __missing__(self, allowed: AllowedAddresses) -> httpcore2.AsyncConnectionPool:
-        self[allowed] = made = httpcore2.AsyncConnectionPool(
-            ssl_context=_tls(),
-            max_connections=MAX_CONNECTIONS,
-            max_keepalive_connections=MAX_IDLE,
-            keepalive_expiry=IDLE_SECONDS,
-            network_backend=CheckedNetwork(allowed),
-        )
-        return made
-
-    async def aclose(self) -> None:
-        for pool in self.values():
-            await pool.aclose()
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    """Trusts the certificates of the system or of SSL_CERT_FILE, and verifies host names."""
-    return httpcore2.default_ssl_context()
-
-
-_pools = PerLoop(ConnectionPools, ConnectionPools.aclose)
-
-
-async def pool(allowed: AllowedAddresses) -> httpcore2.AsyncConnectionPool:
-    return (await _pools.get())[allowed]
-
-
-async def close_connections() -> None:
-    """Closes the connections of the running loop."""
-    await _pools.close()

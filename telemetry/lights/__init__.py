@@ -8,6 +8,7 @@ verdict.py     lights + counts ──► the sentence; pure
 The page Now, the state in the header of all pages, the home page and the admin's index show these lights.
 """
 
+from telemetry import page_memory
 from telemetry.lights.light import Light, Lights
 from telemetry.lights.readings import Readings, read
 from telemetry.lights.rules import lights_of
@@ -16,4 +17,5 @@ __all__ = ["Light", "Lights", "Readings", "lights_now", "lights_of", "read"]
 
 
 def lights_now() -> Lights:
-    return lights_of(read())
+    """Read once for a page."""
+    return page_memory.remembered("lights", lambda: lights_of(read()))

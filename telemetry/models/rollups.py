@@ -32,6 +32,7 @@ class Rollup(models.Model):
         "all": ("outcome", "origin", "transport"),
         "tool": ("operation", "connector", "upstream", "upstream_status", "outcome", "origin", "error_reason"),
         "caller": ("caller", "client", "transport", "protocol", "outcome", "origin", "arm"),
+        "client": ("operation", "upstream", "client", "outcome", "origin"),
         "pair": ("operation", "upstream", "caller", "client", "outcome", "origin"),
     }
     LEVELS_OF_SCOPE = {
@@ -39,6 +40,7 @@ class Rollup(models.Model):
         "tool": tuple(Level),
         # In shorter buckets, these would have nearly as many rows as there are calls.
         "caller": (Level.HOUR, Level.DAY),
+        "client": (Level.HOUR, Level.DAY),
         "pair": (Level.DAY,),
     }
     DIMENSIONS = tuple(dict.fromkeys(name for names in SCOPES.values() for name in names))

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from telemetry import queries, wording
 from telemetry.call_figures import CallFigures
+from telemetry.lights.verdict import BECAUSE_OF
 from telemetry.pages.address import Address
-from telemetry.pages.words import ORIGINS
 from telemetry.queries import Selection, Span
 from telemetry.states import State
 
@@ -65,7 +65,7 @@ def _counts(figures: CallFigures) -> str:
     if not figures.errors:
         return f"{calls}, none failed."
     count, origin = max((count, name) for name, count in figures.origins.items())
-    whose = f"{wording.whole(count)} of origin {ORIGINS.get(origin, 'unknown')}"
+    whose = f"{wording.whole(count)} because of {BECAUSE_OF[origin]}" if origin in BECAUSE_OF else "of unknown origin"
     return f"{wording.whole(figures.errors)} of {calls} failed ({wording.share(figures.error_share)}), {whose}."
 
 

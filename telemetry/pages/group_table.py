@@ -44,11 +44,11 @@ def group_table(address: Address, selection: Selection, by: tuple[str, ...], *, 
 
 
 def _before(address: Address, selection: Selection, by: tuple[str, ...]) -> Before | None:
-    """The figures of the span before, by the same values; None: no comparison."""
+    """The figures of the span before, by the same values; None: no comparison, or no calls to compare with."""
     if not address.before:
         return None
     groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST, wanted=queries.COUNTS)
-    return {tuple(group.values): group.figures for group in groups}
+    return {tuple(group.values): group.figures for group in groups} or None
 
 
 def _names(address: Address, by: Sequence[str], group: GroupFigures) -> list[Cell]:

@@ -10,7 +10,7 @@ from telemetry.pages.charts import Mark
 from telemetry.pages.drawings import WIDTH, Drawing, bars
 from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 
-TOGETHER = 0.03  # of the width: marks that are closer share their letters
+TOGETHER = 0.05  # of the width: marks that are closer share their letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _signs(placed: Sequence[tuple[float, Mark]]) -> tuple[Sign, ...]:
     """`placed`: marks with their place, 0 to 1."""
     groups: list[list[tuple[float, Mark]]] = []
     for share, mark in sorted(placed, key=lambda each: each[0]):
-        if not groups or share - groups[-1][0][0] > TOGETHER:
+        if not groups or share - groups[-1][-1][0] > TOGETHER:
             groups.append([])
         groups[-1].append((share, mark))
     return tuple(map(_sign, groups))

@@ -85,16 +85,16 @@ def recommend(answers: Sequence[AnswerSize], budget: int, hard_cap: int) -> Reco
         return Recommendation(f"{wording.plural(count, 'answer')} in 30 days, too few ({FEWEST} needed).", "")
     over = sum(each.is_shortened for each in answers)
     share = wording.share(over / count)
-    shortened = f"{wording.whole(over)} of {wording.whole(count)} answers were shortened ({share})"
+    said_over = f"{wording.whole(over)} of {wording.whole(count)} answers were over budget ({share})"
     if over <= FITS * count:
-        return Recommendation(f"The budget of {wording.whole(budget)} tokens fits: {shortened}.", basis)
+        return Recommendation(f"The budget of {wording.whole(budget)} tokens fits: {said_over}.", basis)
     wanted = _budget_for(answers)
     if wanted > hard_cap:
-        said = f"{shortened}, and no budget below the hard cap of {wording.whole(hard_cap)} would change that for most"
+        said = f"{said_over}, and no budget below the hard cap of {wording.whole(hard_cap)} would change that for most"
         return Recommendation(f"{said}. Filters and fields make answers small enough; see how it is called.", basis)
     left = sum(each.asked > wanted for each in answers)
     more = wording.change(_sent_under(answers, wanted), sum(each.sent for each in answers))
-    said = f"A budget of {wording.whole(wanted)} tokens instead of {wording.whole(budget)}: {shortened}"
+    said = f"A budget of {wording.whole(wanted)} tokens instead of {wording.whole(budget)}: {said_over}"
     return Recommendation(f"{said}, and {wording.whole(left)} would be. Tokens sent: {more}.", basis, wanted)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from context_protection.breaker import FIRST_COOLDOWN, LONGEST_COOLDOWN, OPENS_AFTER, Breaker
+from context_protection.breaker import FIRST_COOLDOWN, LONGEST_COOLDOWN, OPENS_AFTER, TRIAL_SECONDS, Breaker
 from tests.gateway.upstreams.conftest import Time
 
 
@@ -85,3 +85,31 @@ def test_failures_of_before_do_not_make_a_rest_longer(breaker: Breaker, time: Ti
     time.now += 3
     breaker.failed()
     assert breaker.enter() == FIRST_COOLDOWN - 3
+
+
+def test_failures_of_other_processes_count(breaker: Breaker):
+    fail(breaker, OPENS_AFTER - 1)
+    breaker.failed()  # elsewhere: this process did not enter
+    assert breaker.state == "open"
+
+
+def test_while_another_process_tries_this_one_waits_and_obeys_the_outcome(breaker: Breaker, time: Time):
+    fail(breaker)
+    time.now += FIRST_COOLDOWN
+    breaker.tried_elsewhere()
+    assert breaker.enter() == 1
+    breaker.failed()
+    assert breaker.enter() == 2 * FIRST_COOLDOWN
+    time.now += 2 * FIRST_COOLDOWN
+    breaker.tried_elsewhere()
+    breaker.succeeded()
+    assert breaker.state == "closed"
+
+
+def test_a_trial_of_a_process_that_was_killed_does_not_last(breaker: Breaker, time: Time):
+    fail(breaker)
+    time.now += FIRST_COOLDOWN
+    breaker.tried_elsewhere()
+    time.now += TRIAL_SECONDS
+    assert breaker.enter() == 0
+    assert breaker.is_trying

@@ -110,8 +110,9 @@ def test_every_setting_can_be_set_and_set_back_to_inherited(
     built_in = getattr(policy_for("list_bookings"), setting.name)
     other = another_value(setting)
     values = {"hard_cap": 25_000, "max_page_size": 1000, setting.name: other}
+    scope = "" if setting.whole_connectors_only else "list_bookings"
     with django_capture_on_commit_callbacks(execute=True):
-        submitted(admin_client, operation="list_bookings", **values)
+        submitted(admin_client, operation=scope, **values)
     assert getattr(policy_for("list_bookings"), setting.name) == other
     budget = TokenBudget.objects.get()
     address = f"/admin/context_protection/tokenbudget/{budget.pk}/change/"
@@ -256,7 +257,7 @@ def test_ops_choose_what_previews_hold_and_what_identifies_stays(
 
 def test_summary_fields_are_set_for_one_operation(admin_client: Client):
     (sentence,) = errors_of(submitted(admin_client, summary_fields="id"))["summary_fields"]
-    assert "choose one operation" in sentence
+    assert "Set it for one operation" in sentence
 
 
 def test_an_empty_budget_is_not_saved(admin_client: Client):

@@ -326,6 +326,11 @@ class Admin:
     def __init__(self, client: httpx2.Client) -> None:
         self._client = client
 
+    @property
+    def cookies(self) -> str:
+        """As a header that another client sends."""
+        return "; ".join(f"{each.name}={each.value}" for each in self._client.cookies.jar)
+
     def log_in(self, password: str, name: str = "admin") -> None:
         answer = self.submit("/admin/login/", username=name, password=password)
         assert answer.status_code == httpx2.codes.FOUND, f"{name} can log in"

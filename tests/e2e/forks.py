@@ -30,7 +30,7 @@ LONGEST_REQUEST = 2**20
 ROUNDS_AS_SHIPPED = "ROUNDS_AS_SHIPPED"
 # What reads no settings when it is imported, and costs most.
 PACKAGES = """
-    celery.app.base celery.worker.consumer channels context_protection.core.redaction
+    aiohttp celery.app.base celery.worker.consumer channels context_protection.core.redaction
     context_protection.core.results.queries cryptography.fernet django.contrib.auth.hashers django.core.management
     django.db.backends.postgresql.base django.db.backends.sqlite3.base django.db.migrations.executor django.forms
     django.test duckdb httpcore2 httpx2 jsonschema_rs kombu.transport.virtual mcp mcp.server redis.asyncio requests

@@ -60,7 +60,7 @@ def seconds_until(bases: Sequence[str], key: str, size: int, since: float) -> fl
     with httpx2.Client(headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
         for base in bases:
             while version_of(client.get(base + ADDRESS)) != size:
-                assert time.perf_counter() - since < 10, f"{base} does not obey"
+                assert time.perf_counter() - since < 60, f"{base} does not obey"
     return time.perf_counter() - since
 
 

@@ -7,8 +7,8 @@ from playwright.sync_api import Browser, expect
 
 from tests import needs
 from tests.e2e.serving import serving
-from tests.e2e.test_admin_pages import CUT_OFF, PHONE_AND_DESK, UNNAMED
-from tests.e2e.test_browser import Sluice, chromium, go, use_login, window  # noqa: F401 (a fixture)
+from tests.e2e.test_admin_pages import CUT_OFF, UNNAMED
+from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, chromium, go, use_login, window  # noqa: F401 (a fixture)
 from tests.e2e.test_telemetry_pages import barriers
 
 pytestmark = pytest.mark.browser

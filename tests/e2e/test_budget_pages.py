@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests import needs
 from tests.e2e.clusters import seconds_until
 from tests.e2e.serving import serving
-from tests.e2e.test_admin_pages import CUT_OFF, PHONE_AND_DESK, UNNAMED
-from tests.e2e.test_browser import Sluice, chromium, go, use_login, window
+from tests.e2e.test_admin_pages import CUT_OFF, UNNAMED
+from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, chromium, go, use_login, window
 from tests.e2e.test_telemetry_pages import barriers
 
 pytestmark = pytest.mark.browser
@@ -81,7 +81,7 @@ def record_a_call(sluice: Sluice) -> None:
     with httpx2.Client(base_url=sluice.address, headers=headers, timeout=60, trust_env=False) as client:
         client.get("/api/v1/bookings")
         query = {"range": "1h", "tool": "list_bookings"}
-        seconds_until(lambda: bool(client.get("/api/v1/telemetry/records", params=query).json()["records"]), 30)
+        seconds_until(lambda: bool(client.get("/api/v1/telemetry/records", params=query).json()["records"]), 60)
 
 
 def test_a_save_is_obeyed_by_the_next_call_and_undone_without_scripts(chromium: Browser, sluice: Sluice) -> None:

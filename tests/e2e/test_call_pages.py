@@ -95,7 +95,7 @@ def test_a_secret_in_the_arguments_of_a_failed_call_is_shown_nowhere(running: Ru
             frames += str(frame)
     assert "get_booking" in frames
     shown = {"the live socket": frames}
-    seconds_until(lambda: len(read_records(running, outcome="error")) >= failed, 30)
+    seconds_until(lambda: len(read_records(running, outcome="error")) >= failed, 60)
     records = read_records(running, outcome="error")
     pages = ["calls/", "live/", "live/calls/?after=0", "calls/?export=csv", "calls/?export=json", "?range=1h"]
     pages += [f"search/?q={records[0]['requestId']}", "tools/get_booking/", "callers/first-key/", "alerts/history.csv"]
@@ -163,13 +163,32 @@ def test_the_tail_polls_where_no_socket_opens(chromium: Browser, running: Runnin
         expect(page.locator("[data-calls] tr").first).to_contain_text("list_documents")
 
 
+def test_a_call_that_is_known_late_stands_where_its_time_is(chromium: Browser, running: Running) -> None:
+    """A poll brings calls that are older than what the socket has shown meanwhile."""
+
+    def row(second: int) -> dict[str, str]:
+        empty = dict.fromkeys(("time", "word", "result", "origin", "took", "tokens", "key", "client"), "")
+        at = f"2099-01-01T00:00:0{second}+00:00"
+        return {**empty, "request_id": f"{second}", "at": at, "tool": f"call_{second}", "state": "ok", "link": LIVE}
+
+    answers = iter([[row(2)], [row(3), row(1)]])
+    with window(chromium, running.sluice) as (page, _):
+        page.add_init_script(NO_SOCKET)
+        use_login(page, running.sluice)
+        polled = {"count": 0, "last": 0}
+        page.route("**/live/calls/**", lambda route: route.fulfill(json={**polled, "rows": next(answers, [])}))
+        page.goto(LIVE)
+        newest = page.locator("[data-calls] tr:nth-child(-n+3) td.tool")
+        expect(newest).to_have_text(["call_3", "call_2", "call_1"])
+
+
 # -- Replay -----------------------------------------------------------------------------------------
 
 
 def test_a_replay_in_the_browser_is_recorded_as_one(chromium: Browser, running: Running) -> None:
     with rest(running.serving.base, running.serving.key) as call:
         call("get_transaction", {"id": 999_999_999})
-    seconds_until(lambda: len(read_records(running, tool="get_transaction")) == 1, 30)
+    seconds_until(lambda: len(read_records(running, tool="get_transaction")) == 1, 60)
     found = read_records(running, tool="get_transaction")[0]
     before = count_calls(running)
     with window(chromium, running.sluice) as (page, complaints):
@@ -180,5 +199,5 @@ def test_a_replay_in_the_browser_is_recorded_as_one(chromium: Browser, running: 
         expect(page.get_by_role("heading", name="The answer now")).to_be_visible()
         expect(page.locator("#replayed")).to_contain_text(re.compile("Now it failed: .* tokens"))
         assert complaints == []
-    seconds_until(lambda: len(read_records(running, transport="replay")) == 1, 30)
+    seconds_until(lambda: len(read_records(running, transport="replay")) == 1, 60)
     assert count_calls(running) == before, "no figure counts it"

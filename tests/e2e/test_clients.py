@@ -1,12 +1,13 @@
-"""Real clients against `manage.py serve` in an empty environment: the official SDKs over every transport, and HTTP."""
+"""Real clients against `manage.py serve`: the official SDKs over every transport, and HTTP."""
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count, permutations, takewhile
@@ -35,7 +36,7 @@ from tests.tls import TLS
 
 @pytest.fixture(scope="module")
 def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with serving(tmp_path_factory.mktemp("sluice"), empty=True) as running:
+    with serving(tmp_path_factory.mktemp("sluice")) as running:
         yield running
 
 
@@ -214,11 +215,12 @@ def test_an_account_is_used_through_the_typescript_sdk_of_both_eras(
     sluice: Serving = request.getfixturevalue("stateful" if door == "sessions" else "sluice")
     hears_and_tells = (door, mode) != ("http", "legacy")
     url = sluice.websocket if door == "websocket" else f"{sluice.base}/mcp"
-    cancelled, tokens = cancelled_calls(sluice), next(THRESHOLDS)
+    transport, tokens = "websocket" if door == "websocket" else "http", next(THRESHOLDS)
+    cancelled = cancelled_calls(sluice, transport, VERSIONS[mode])
     with node("use.mjs", url, sluice.key, mode, f"{tokens} tokens") as line:
         if hears_and_tells:
             assert line() == "listening\n"
-            seconds_until(lambda: cancelled_calls(sluice) == cancelled + 1, 10)
+            seconds_until(lambda: cancelled_calls(sluice, transport, VERSIONS[mode]) == cancelled + 1, 60)
             with threshold(sluice, tokens):
                 found = json.loads(line())
         else:
@@ -239,11 +241,15 @@ def test_an_account_is_used_through_the_typescript_sdk_of_both_eras(
     assert found.get("subscription") == ({"toolsListChanged": True} if mode == "auto" else None)
 
 
-def cancelled_calls(sluice: Serving) -> int:
-    cancelled = (
-        "from telemetry.models import TelemetryRecord as T; print(T.objects.filter(error_reason='cancelled').count())"
+def cancelled_calls(sluice: Serving, transport: str, protocol: str) -> int:
+    """By the database itself: a command of manage.py takes a second, and this is asked again and again. Only of these
+    clients: a call that another client left behind may be recorded as cancelled long after that client has gone."""
+    statement = (
+        "SELECT count(*) FROM telemetry_telemetryrecord WHERE error_reason = 'cancelled' AND door = ? AND protocol = ?"
     )
-    return int(sluice.manage("shell", "-v", "0", "-c", cancelled).stdout)
+    with closing(sqlite3.connect(Path(sluice.environment["DATA_DIR"]) / "sluice.sqlite3")) as database:
+        (amount,) = database.execute(statement, (transport, protocol)).fetchone()
+    return int(amount)
 
 
 @contextmanager
@@ -283,6 +289,9 @@ def test_a_key_made_and_revoked_on_the_command_line_works_and_stops_working_at_o
     headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
     assert httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers).status_code == 200
     assert sluice.manage("apikey", "revoke", "colleague").returncode == 0
+    with closing(sqlite3.connect(Path(sluice.environment["DATA_DIR"]) / "sluice.sqlite3")) as database:
+        changes = database.execute("SELECT actor FROM telemetry_event WHERE subject = 'colleague'").fetchall()
+    assert changes == [("manage.py apikey",)] * 2, "the history names the command"
     assert httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers).status_code == 401
 
 
@@ -384,7 +393,7 @@ def test_health_shows_real_figures(sluice: Serving):
     before = httpx2.get(f"{sluice.base}/health", headers=key).json()["calls"]
     for _ in range(3):
         rest(sluice, "list_bookings", {})
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120  # a page that takes a while, on a busy machine, is shown again for a while
     while (health := httpx2.get(f"{sluice.base}/health", headers=key).json())["calls"] < before + 3:
         assert time.monotonic() < deadline, health
     assert health["status"] == "ok"

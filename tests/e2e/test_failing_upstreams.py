@@ -19,7 +19,7 @@ from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 from tests.simulators.upstream import WaitingUpstream, waiting_upstream
 
 CONNECT = {"http": over_http, "websocket": over_websocket}
-PATIENCE = 20  # seconds, for what takes a moment
+PATIENCE = 60  # seconds, for what takes a moment
 
 
 IMPORT = """

@@ -1,8 +1,6 @@
 """SECURE_COOKIES: a server behind https answers nothing of value without it."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import pytest
 import websockets
 
 from tests.e2e import forks
-from tests.e2e.serving import ROOT, Serving, serving, websocket_to
+from tests.e2e.serving import Serving, serving, websocket_to
 
 SECURE = {"X-Forwarded-Proto": "https"}
 
@@ -88,15 +86,5 @@ def test_djangos_own_checks_for_deployment_find_nothing(tmp_path: Path, proxy: s
 
 
 def test_without_a_proxy_the_start_says_what_is_missing(tmp_path: Path):
-    with subprocess.Popen(
-        [sys.executable, "manage.py", "serve", "--port", "0"],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(tmp_path), "SECURE_COOKIES": "true", "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
-        warning = next((line for line in process.stderr if "BEHIND_PROXY is not" in line), None)
-        process.terminate()
-    assert warning is not None
+    with (tmp_path / "log").open("wb") as log, serving(tmp_path / "data", log=log.fileno(), SECURE_COOKIES="true"):
+        assert "BEHIND_PROXY is not" in (tmp_path / "log").read_text()

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e import test_browser
 from tests.e2e.serving import Serving, serving
-from tests.e2e.test_browser import Sluice, go, use_login, window
+from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, go, use_login, window
 from tests.gateway.connectors.openapi.documents import large
 from tests.simulators.shop import Shop, shop
 
@@ -135,7 +135,7 @@ FULL = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+@PHONE_AND_DESK
 def test_a_full_tool_list_is_warned_of_before_anything_is_saved(
     chromium: Browser, running: Serving, sluice: Sluice, api: Shop, tmp_path: Path, width: int, scheme: str
 ) -> None:
@@ -172,7 +172,7 @@ def test_a_full_tool_list_is_warned_of_before_anything_is_saved(
         assert complaints == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+@PHONE_AND_DESK
 def test_an_api_is_tested_and_renamed(
     chromium: Browser, running: Serving, sluice: Sluice, api: Shop, tmp_path: Path, width: int, scheme: str
 ) -> None:

@@ -15,7 +15,7 @@ from tests.gateway.connectors.mcp_servers.conftest import CHILD
 from tests.simulators.mcp_server import mcp_server
 
 ALL = {"allow": ["*"]}
-PATIENCE = 20  # seconds, for what comes within one
+PATIENCE = 60  # seconds, for what comes within one
 
 
 @pytest.fixture(scope="module")

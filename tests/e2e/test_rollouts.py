@@ -9,8 +9,8 @@ from tests.e2e.serving import Serving, serving, web
 KEYS = [f"key-{number}" for number in range(8)]
 ROWS = 7
 START = f"""
-from gateway.rollouts import steps
-from gateway.rollouts.models import Rollout
+from gateway.staff.rollouts import steps
+from gateway.staff.rollouts.models import Rollout
 made = Rollout.objects.create(name="few-rows", operations="list_bookings", values={{"default_page_size": {ROWS}}},
                               steps=[50, 100])
 steps.start(made.pk, "a trial")

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests import authenticator
 from tests.e2e.serving import Serving, serving
-from tests.e2e.test_browser import Sluice, chromium, go, log_in, window
+from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, chromium, go, log_in, window
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium"]
@@ -77,7 +77,7 @@ def test_a_newcomer_sets_it_up_and_lives_with_it(chromium: Browser, sluice: Serv
         assert complaints == []
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+@PHONE_AND_DESK
 def test_its_pages_fit_and_complain_of_nothing(
     chromium: Browser,
     sluice: Serving,

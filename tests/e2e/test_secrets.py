@@ -70,7 +70,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
             done = sluice.manage(*command)
             assert done.returncode == 0, done.stderr
         with rest(sluice.base, sluice.key) as call:
-            seconds_until(lambda: "error" not in call("planted_rows", {}), 20)
+            seconds_until(lambda: "error" not in call("planted_rows", {}), 60)
         yield Account(sluice, given)
 
 

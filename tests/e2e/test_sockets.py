@@ -22,7 +22,7 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "tests", "version": "1"},
 }
-PATIENCE = 20  # seconds, for what comes within one
+PATIENCE = 60  # seconds, for what comes within one
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from tests.simulators.tcp_proxy import Proxy, tcp_proxy
 
 pytestmark = pytest.mark.cluster
 
-SOON = 5.0  # seconds that a refusal may take on a busy machine; alone, it takes less than two
+SOON = 15.0  # seconds that a refusal may take on a busy machine; alone, it takes less than two
 MCP = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
 
 

@@ -5,6 +5,7 @@ import json
 import zlib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
@@ -20,16 +21,20 @@ from simple_history.admin import SimpleHistoryAdmin
 
 from context_protection.history import HistoryAdmin
 from gateway.access.models import ApiKey
+from gateway.connectors.codebase.indexing.progress import IndexStatus
+from gateway.connectors.codebase.models import IndexState, Project
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
 from gateway.connectors.mcp_servers.models import McpServer, McpTool
 from gateway.connectors.openapi.admin import ImportedOperationAdmin
 from gateway.connectors.openapi.importer import import_pages, import_plan
 from gateway.connectors.openapi.models import ImportDraft, ImportedApi, ImportedOperation
-from gateway.rollouts.models import Rollout
+from gateway.staff.rollouts.models import Rollout
 from gateway.upstreams.models import UpstreamApi
 from telemetry.models import Event
 from tests import admin_walk as walk
 from tests.admin_walk import Page
+from tests.environment import data_dir
+from tests.gateway.connectors.codebase.repositories import new
 from tests.simulators.shop import described
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +46,7 @@ MODELS = """
 access.apikey                       veo  o       o    o
 access.connectorswitch              veo  o       o    o
 access.toolset                      veo  o       o    o
+codebase.project                    veo  o       o    o
 auth.group                          -    -       -    -
 auth.user                           -    -       -    -
 context_protection.tokenbudget      veo  o       o    o
@@ -84,6 +90,7 @@ ADMIN_ONLY = {"openapi_import", "openapi_preview"}
 NAMES = {"v": "viewer", "e": "engineer", "o": "ops"}
 PEOPLE = ("viewer", "engineer", "ops", "admin")
 PASSWORD, NEW_PASSWORD = "orchard-lantern-52", "cedar-harbour-77"
+CODE = Path(data_dir).resolve() / "code"  # where projects may be
 DOCUMENT = json.dumps(described("https://shop.example.com")).encode()
 BASE_URL = "https://shop.example.com"
 # What a form needs beside what it shows; `required` fields are filled in by the walk.
@@ -99,6 +106,7 @@ MORE: dict[str, dict[str, Any]] = {
     "mcp_servers_mcptool_changelist": {"form-0-enabled": "on"},
     "upstreams_upstreamapi_rename": {"name": "store", "shown": "store", "_rename": "1"},
     "mcp_servers_mcpserver_rename": {"name": "papers", "shown": "papers", "_rename": "1"},
+    "codebase_project_add": {"name": "web", "path": str(CODE / "shop")},
     "telemetry_channel_add": {"kind": "email", "address": "ops@example.com"},
     "telemetry_kepttool_add": {"operation": "get_booking"},
     "openapi_import": {"file": SimpleUploadedFile("shop.json", DOCUMENT), "name": "another"},
@@ -195,7 +203,9 @@ def person(name: str, *codenames: str, **more: Any) -> tuple[Client, int]:
 def everybody(django_db_setup: None, django_db_blocker: Any) -> Iterator[Snapshot]:
     """Made once. Each test has a transaction of its own within this one."""
     quick = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the others take their time
-    with django_db_blocker.unblock(), override_settings(PASSWORD_HASHERS=quick), walk.undone():
+    new(CODE / "shop")
+    changed = override_settings(PASSWORD_HASHERS=quick, PROJECT_ROOTS=[str(CODE)])
+    with django_db_blocker.unblock(), changed, walk.undone():
         yield made_snapshot()
 
 
@@ -232,6 +242,8 @@ def made_rows() -> dict[type[Model], Model]:
     walk.sample(McpServer, name="files", url="https://mcp.example.com/mcp")
     walk.sample(McpTool, server="files", name="write", enabled=False)
     ApiKey.objects.issue("desk")
+    project = walk.sample(Project, name="shop", path=str(CODE / "shop"))
+    walk.sample(IndexState, project=project, status=IndexStatus.COMPLETE)
     SyncState.objects.create(resource="reservations", attempts=3)
     walk.sample(WebhookEvent, outcome=WebhookEvent.EventOutcome.FAILED)
     rows = {model: walk.sample(model) for model in admin.site._registry}

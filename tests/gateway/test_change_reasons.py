@@ -53,3 +53,18 @@ def test_who_may_only_read_is_asked_for_no_reason(client: Client):
     page = client.get(f"/admin/access/toolset/{made.pk}/change/")
     assert page.status_code == 200
     assert "change_reason" not in page.content.decode()
+
+
+@pytest.mark.parametrize("is_selected", [False, True])
+def test_a_deletion_keeps_its_reason(staff: Client, django_capture_on_commit_callbacks: Any, is_selected: bool):
+    made = ToolSet.objects.create(name="month end")
+    address, sent = f"/admin/access/toolset/{made.pk}/delete/", {}
+    if is_selected:
+        address, sent = "/admin/access/toolset/", {"action": "delete_selected", "_selected_action": made.pk}
+    asked = staff.post(address, sent) if is_selected else staff.get(address)
+    assert "Why this is deleted" in asked.content.decode()
+    with django_capture_on_commit_callbacks(execute=True):
+        staff.post(address, {**sent, "post": "yes", "change_reason": "no key uses it"})
+    assert not ToolSet.objects.exists()
+    assert ToolSet.history.filter(history_type="-").get().history_change_reason == "no key uses it"
+    assert Event.objects.get(subject="month end", summary__contains="deleted").reason == "no key uses it"

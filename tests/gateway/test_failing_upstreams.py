@@ -38,6 +38,7 @@ from tests.simulators.token_server import token_server
 
 SECONDS = 1.0  # that a call may take
 SOON = 0.2  # that a call may take which cannot succeed: waiting longer would prove nothing
+PATIENCE = 30.0  # that a call may take whose upstream answers at once: the machine may stall it
 GRACE = 0.5
 MAX_TOKENS = 150
 DOORS = ("post", "mcp")
@@ -153,7 +154,7 @@ class Bad:
         self.upstream.mode = mode
         upstream = upstreams.get("bad")
         assert upstream is not None
-        upstream.limits = replace(upstream.limits, total_seconds=SOON if mode in ENDLESS else SECONDS)
+        upstream.limits = replace(upstream.limits, total_seconds=SOON if mode in ENDLESS else PATIENCE)
 
 
 @pytest.fixture
@@ -356,7 +357,7 @@ class Sheepfold:
     def __init__(self, simulator: NsipSimulator) -> None:
         self.simulator, self.ahead = simulator, 0.0
         timing = Timing(clock=lambda: time.monotonic() + self.ahead)
-        limits = CallLimits(total_seconds=SECONDS, attempts=1)
+        limits = CallLimits(total_seconds=PATIENCE, attempts=1)
         self.upstream = Upstream("nsip", trusted=frozenset({simulator.url}), limits=limits, timing=timing)
         self.offered = nsip_operations(Nsip(self.upstream, f"{simulator.url}/api", lambda method: 60.0))
 
@@ -365,7 +366,7 @@ class Sheepfold:
         self.simulator.release.set()
         self.simulator.release = threading.Event()
         self.simulator.mode = mode
-        self.upstream.limits = replace(self.upstream.limits, total_seconds=SOON if mode == "slow" else SECONDS)
+        self.upstream.limits = replace(self.upstream.limits, total_seconds=SOON if mode == "slow" else PATIENCE)
         self.ahead += 120
 
 

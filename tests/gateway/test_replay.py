@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from context_protection.configuration.revisions import revisions
+from context_protection.models import TokenBudget
 from gateway import replay
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
@@ -48,6 +50,15 @@ def test_nothing_is_revealed_to_staff_that_is_revealed_to_the_key(doors: Doors):
     doors.choose(reveal=["doorCode"])
     assert replay.caller_for_staff("tests").reveal == frozenset()
     assert replay.caller_for_staff("a key that is gone") == replay.STAFF
+
+
+def test_what_is_withheld_from_all_keys_is_withheld_from_staff(doors: Doors):
+    TokenBudget.objects.create(connector="hostaway", withheld_fields="guestName")
+    TokenBudget.objects.create(caller="tests", withheld_fields="currency")
+    revisions.bump()
+    for caller, withheld in (("a key that is gone", "guestName"), ("tests", "currency")):
+        row = json.loads(replay.run("list_bookings", {"limit": 1}, caller).body)["items"][0]
+        assert {name for name, value in row.items() if value == "[withheld: by policy]"} == {withheld}
 
 
 def test_an_operation_that_acts_is_never_replayed(doors: Doors, large_api: list[str]):

@@ -34,7 +34,7 @@ from telemetry.models import TelemetryRecord
 from tests.doors import Doors
 from tests.simulators.upstream import WaitingUpstream, waiting_upstream
 
-PATIENCE = 20  # seconds, for what takes a moment
+PATIENCE = 60  # seconds, for what takes a moment
 
 
 @pytest.fixture

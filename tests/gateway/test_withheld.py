@@ -10,16 +10,17 @@ import pytest
 from django.test import Client as Browser
 
 from context_protection.configuration.revisions import revisions
+from context_protection.core.redaction import Visibility
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.models import Booking
 from gateway.connectors.hostaway.transactions import TRANSACTIONS
-from gateway.dispatch.response_cache import response_cache
 from telemetry import recorder, retention
 from telemetry.models import TelemetryRecord, WithheldField
 from tests import crawler
+from tests.caches import keep_responses
 from tests.canaries import FIELDS, LABELS, NOTES, is_code, leaked, planted
 from tests.doors import Doors
 
@@ -189,7 +190,7 @@ def test_a_key_may_ask_by_what_it_reveals(insider: Doors):
 
 def test_what_one_key_sees_no_other_does(insider: Doors, doors: Doors, monkeypatch: pytest.MonkeyPatch):
     """Neither a cached answer, nor a cursor, nor a handle."""
-    monkeypatch.setattr(response_cache, "most_bytes", 2**20)
+    keep_responses(monkeypatch)
     for call in (
         ("get_booking", {"id": 7, "fields": "doorCode"}),
         ("list_bookings", {"fields": "doorCode", "limit": 1}),
@@ -205,7 +206,7 @@ def test_what_one_key_sees_no_other_does(insider: Doors, doors: Doors, monkeypat
 
 
 def test_what_a_key_reveals_no_longer_is_gone_with_the_next_call(insider: Doors, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(response_cache, "most_bytes", 2**20)
+    keep_responses(monkeypatch)
     call = ("get_booking", {"id": 7, "fields": "doorCode"})
     assert REVEALED["doorCode"] in json.dumps(insider.rest(*call))
     asked = {"where": {"doorCode": {"isnull": False}}, "limit": 1}
@@ -225,7 +226,8 @@ def test_a_value_that_no_key_opens_stays_masked(insider: Doors, settings: Any):
     booking = Booking.objects.get(id=7)
     from gateway.connectors.hostaway import originals
 
-    assert originals.restored(booking.data, booking.sealed, frozenset({"doorCode"})) == json.loads(booking.data)
+    restored = originals.restored(booking.data, booking.sealed, Visibility(frozenset({"doorCode"})))
+    assert restored == json.loads(booking.data)
 
 
 # -- What operators see -----------------------------------------------------------------------------

@@ -28,6 +28,8 @@ FORM = {"limit", "fields", "format"}
 class DictSnapshots:
     """Walks in this process alone."""
 
+    defers_writes = False
+
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
 

@@ -20,7 +20,7 @@ from telemetry import feed, live
 from tests import needs
 from tests.telemetry.examples import a_call
 
-PATIENCE = 10  # seconds
+PATIENCE = 60  # seconds
 REDIS = f"redis://{needs.HOST}:{needs.REDIS_PORT}/6"
 
 
@@ -80,8 +80,7 @@ async def opened(scope: dict):
     try:
         yield first["type"], communicator
     finally:
-        if first["type"] == "websocket.accept":
-            await communicator.send_input({"type": "websocket.disconnect", "code": 1000})
+        await communicator.send_input({"type": "websocket.disconnect", "code": 1000})  # also after a denial
         await communicator.wait(PATIENCE)
 
 

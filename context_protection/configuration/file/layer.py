@@ -15,7 +15,7 @@ from context_protection.configuration.file.documents import FileProblem, Located
 from context_protection.configuration.file.profiles import PROFILE_SPELLINGS, PROFILES
 from context_protection.core.errors import nearest
 from context_protection.core.policy import SETTINGS
-from context_protection.core.scopes import Breadth, BudgetScope, Scoped
+from context_protection.core.scopes import BudgetScope, Scoped
 from context_protection.core.setting import Setting
 
 WRAPPERS = ("contextProtection", "context_protection")  # either may stand around the whole document
@@ -85,8 +85,8 @@ class _LayerReader:
             value = _bare(each.value)
             if problem := setting.problem(value):
                 self._add(each.line, key, f"{path}: {problem.sentence}")
-            elif setting.one_operation_only and scope.breadth is not Breadth.OPERATION:
-                self._add(each.line, key, f"{key}: operations differ in it. Set it for one operation.")
+            elif misplaced := setting.misplaced(scope.breadth):
+                self._add(each.line, key, f"{key}: {misplaced}")
             elif (first := self.lines.get((scope, setting.name))) is not None:
                 self._add(each.line, key, f"{key} is the setting of line {first} in another spelling. Remove one.")
             else:

@@ -5,9 +5,9 @@ from typing import Any
 from context_protection.configuration.file.layer import CALLERS, CHOSEN, CONNECTORS, GLOBAL, OPERATIONS
 from context_protection.configuration.file.profiles import PROFILES
 from context_protection.core.policy import SETTINGS
-from context_protection.core.scopes import ANY
+from context_protection.core.scopes import ANY, Breadth
 
-SEVERAL, ONE = "settingsOfSeveral", "settingsOfOne"
+WHOLE, SEVERAL, ONE = "settingsOfConnectors", "settingsOfSeveral", "settingsOfOne"
 
 
 def file_schema() -> dict[str, Any]:
@@ -29,14 +29,18 @@ def file_schema() -> dict[str, Any]:
             },
         },
         "additionalProperties": False,
-        "$defs": {SEVERAL: _settings(one_operation=False), ONE: _settings(one_operation=True)},
+        "$defs": {
+            WHOLE: _settings(Breadth.CONNECTOR),
+            SEVERAL: _settings(Breadth.PATTERN),
+            ONE: _settings(Breadth.OPERATION),
+        },
     }
 
 
 def _scopes() -> dict[str, Any]:
     return {
-        GLOBAL: {"description": "Settings for all operations.", **_reference(SEVERAL)},
-        CONNECTORS: {"description": "Settings for all operations of a connector.", **_named(_reference(SEVERAL))},
+        GLOBAL: {"description": "Settings for all operations.", **_reference(WHOLE)},
+        CONNECTORS: {"description": "Settings for all operations of a connector.", **_named(_reference(WHOLE))},
         OPERATIONS: {
             "description": "Settings for an operation, or for those whose names match a pattern: list_*",
             "type": ["object", "null"],
@@ -46,11 +50,11 @@ def _scopes() -> dict[str, Any]:
     }
 
 
-def _settings(*, one_operation: bool) -> dict[str, Any]:
+def _settings(breadth: Breadth) -> dict[str, Any]:
     properties = {
         each.canonical_name: {**each.schema(), "default": each.default}
         for each in SETTINGS.values()
-        if one_operation or not each.one_operation_only
+        if not each.misplaced(breadth)
     }
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
 

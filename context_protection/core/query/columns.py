@@ -17,11 +17,13 @@ from unicodedata import normalize
 from context_protection.core import projection
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import InvalidArgument, nearest, shown
-from context_protection.core.masks import HOW_TO_REVEAL, is_withheld
+from context_protection.core.masks import is_withheld, why_withheld
 from context_protection.core.names import meant
 from context_protection.core.query import currencies
 from context_protection.core.query.corrections import NOTHING, Correctable
+from context_protection.core.redaction import STANDARD, Visibility
 from context_protection.core.shapes import ANY, Shape
+from context_protection.core.withheld_fields import under_all_names
 
 NAME_CHARS = 200
 # Wide enough for any sum of JSON numbers: from 5e-324 to 1.8e308.
@@ -92,25 +94,31 @@ class QueryColumn:
 @dataclass(frozen=True)
 class QueryColumns:
     """The columns of one list. `sample` returns some of its rows in upstream's form; they show which undeclared names
-    exist, and it is called only for such a name. `reveal`: names of secret fields that a query may use."""
+    exist, and it is called only for such a name. A query may use the fields of `visibility`."""
 
     declared: tuple[QueryColumn, ...] = ()
     shape: Shape = ANY
     sample: Callable[[], Sequence[Mapping[str, Any]]] = tuple
-    reveal: frozenset[str] = frozenset()
+    visibility: Visibility = STANDARD
 
     def resolve(self, name: str, parameter: str) -> QueryColumn:
         """The column of that name, whatever its case. Raises InvalidArgument: unknown_field with the nearest valid
         name, or withheld_field for a secret's name, whether or not rows have it."""
         is_name = _storable(name) and len(name) <= NAME_CHARS
-        if is_name and is_withheld(name, self.reveal):
-            raise _withheld(name, parameter)
+        if is_name and is_withheld(name, self._seen):
+            raise _withheld(name, parameter, self._seen)
         column = self._found(name) if is_name else None
         if column is None and is_name and (same := meant(name, [*self._queryable, *self._renamed])):
             name, column = same, self._found(same)
-        if column is None or is_withheld(column.source, self.reveal):
+        if column is not None and self._seen.withholds(column.source.split(".")):
+            raise _withheld(name, parameter, self._seen)
+        if column is None or is_withheld(column.source, self._seen):
             raise self._unknown(name, parameter)
         return replace(column, name=name, only_where=self._is_left_out(column.source))
+
+    @cached_property
+    def _seen(self) -> Visibility:
+        return under_all_names(self.visibility, self.shape)
 
     @cached_property
     def _by_name(self) -> dict[str, QueryColumn]:
@@ -156,14 +164,13 @@ class QueryColumns:
     def _queryable(self) -> list[str]:
         """The canonical names, then upstream's; without those that are withheld."""
         upstreams = {*self._by_name, *self.shape.known, *(key for row in self.sample()[:1] for key in row)}
-        return [
-            each for each in dict.fromkeys([*self._canonical, *sorted(upstreams)]) if not is_withheld(each, self.reveal)
-        ]
+        every = dict.fromkeys([*self._canonical, *sorted(upstreams)])
+        return [each for each in every if not is_withheld(each, self._seen)]
 
     def _unknown(self, name: str, parameter: str) -> InvalidArgument:
         queryable = self._queryable
         close = nearest(name[:NAME_CHARS], queryable)
-        listed = self._canonical or queryable
+        listed = [each for each in self._canonical if each in queryable] or queryable
         return Correctable(
             f"{parameter} names {shown(name)!r}, which cannot be queried here.",
             reason="unknown_field",
@@ -177,14 +184,14 @@ class QueryColumns:
         )
 
 
-def _withheld(name: str, parameter: str) -> InvalidArgument:
+def _withheld(name: str, parameter: str, visibility: Visibility) -> InvalidArgument:
     return Correctable(
-        f"{parameter} names {shown(name)!r}, which is {HOW_TO_REVEAL}",
+        f"{parameter} names {shown(name)!r}, which is {why_withheld(name, visibility)}",
         reason="withheld_field",
         parameter=parameter,
         value=name,
         expected="a field that is not withheld",
-        suggestion=f"Leave {shown(name)} out, or ask an operator to reveal it to this key.",
+        suggestion=f"Leave {shown(name)} out, or ask an operator to let this key see it.",
         wrong=name,
     )
 

@@ -1,19 +1,22 @@
 """Redacts JSON values: fields by their names, name/value pairs by their labels, texts by their content."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import orjson
 
 from context_protection.core.inference.names import word_set
-from context_protection.core.redaction import pairs
+from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.codes import is_plain_code
 from context_protection.core.redaction.findings import MARK, Finding, mark
-from context_protection.core.redaction.folding import compact, folded
+from context_protection.core.redaction.folding import folded
+from context_protection.core.redaction.harmless import SHORTEST, may_hold_secret
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
 from context_protection.core.redaction.objects import ObjectField, fields_of
 from context_protection.core.redaction.prose import redact_text
+from context_protection.core.redaction.screening import SCALARS, suspects
+from context_protection.core.redaction.visibility import POLICY, STANDARD, Visibility
 
 Path = tuple[Any, ...]  # (path of the parent, key), or () at the root; a linked list, so that no path is copied
 _SCHEMA = word_set(
@@ -23,26 +26,21 @@ _SCHEMA = word_set(
     """
 )
 _TYPES = word_set("string number integer boolean array object null")
-_DIGIT_OR_QUOTE = re.compile(r"""[0-9０-９"'„“”«»‘’‚‛]""")
-_LETTERS = re.compile(r"[^\W\d_]{3}")
-_DIVIDER = re.compile("[ :=>\n\t\u00a0]")
-_SHORTEST = 5  # characters of a text that may hold a secret
+FEWEST = 4  # elements of a list that are screened together
 ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, but for a scheme such as Bearer
 _WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
-SHORT_TEXT = 64  # characters; texts up to this length are cached if they are harmless
-MAX_HARMLESS = 8192  # cached texts
 LONGEST_VALUE = 200  # characters; a longer text under a secret's title is searched, not redacted whole
 
 
-def redact(value: Any, reveal: frozenset[str] = frozenset()) -> tuple[Any, list[Finding]]:
+def redact(value: Any, visibility: Visibility = STANDARD) -> tuple[Any, list[Finding]]:
     """The redacted JSON value, and what was redacted. Returns the same object if nothing is found; the input is never
     changed.
 
     The text `[withheld: <kind>]` replaces a field with a secret's name, or the value of a pair with such a label, with
     everything below it. Null, empty values, true and false are never redacted. Other texts are redacted by redact_text.
-    `reveal`: names, labels or dotted paths (without list positions) that are not redacted, with everything below.
+    What the policy withholds is redacted whatever its value is.
     """
-    search = _SecretSearch(reveal)
+    search = _SecretSearch(visibility)
     search.run(value)
     if not search.changes:
         return value, []
@@ -52,8 +50,8 @@ def redact(value: Any, reveal: frozenset[str] = frozenset()) -> tuple[Any, list[
 class _SecretSearch:
     """Traverses a value with an explicit stack: upstreams may nest deeper than Python's recursion limit."""
 
-    def __init__(self, reveal: Iterable[str]) -> None:
-        self.revealed = frozenset(".".join(map(compact, name.split("."))) for name in reveal)
+    def __init__(self, visibility: Visibility) -> None:
+        self.visibility = visibility
         self.changes: list[tuple[tuple[str | int, ...], Any, Finding]] = []
         self.stack: list[tuple[Any, Path, str, bool]] = []  # value, path, holder, under custom fields
 
@@ -69,21 +67,26 @@ class _SecretSearch:
                 self._text(node, path, _name_at(path))
 
     def _object(self, node: dict[str, Any], path: Path, within: str, custom: bool) -> None:
-        fields = fields_of(tuple(node), within=within, custom=custom)
-        masked = self._pair(node, path, fields.values) if fields.values else ()
+        fields, reveal = fields_of(tuple(node), within=within, custom=custom), self.visibility.reveal
+        withheld = self._withheld_among(path, node) if self.visibility.withheld else ()
+        masked = self._pair(node, path, fields.values) if fields.values and fields.has_labels else ()
         if fields.may_be_table:
             self._table(node, path)
         for (name, below), field in zip(node.items(), fields.each, strict=True):
+            if withheld and name in withheld:
+                self._withhold(below, (path, name), name)
+                continue
             if not field.is_named:  # most fields of most records
-                if isinstance(below, str):
-                    if len(below) < _SHORTEST or not _may_hold_secret(below):
+                kind = type(below)
+                if kind is str:
+                    if len(below) < SHORTEST or below in harmless.known or not may_hold_secret(below):
                         continue
-                elif not isinstance(below, (dict, list)):
+                elif kind in SCALARS:
                     continue
             if below is None or below is True or below is False or below == "" or name in masked:
                 continue
             opens = field.opens
-            if self.revealed and self._is_revealed(name, path):
+            if reveal and self._is_revealed(name, path):
                 continue
             if opens is not None and _holds_code(below):
                 self._change((path, name), mark(opens), name, opens, "field")
@@ -102,20 +105,25 @@ class _SecretSearch:
             self._labelled(str(value), path, name, "field")
 
     def _list(self, node: list[Any], path: Path, within: str, custom: bool) -> None:
-        if (
-            len(node) == 2
-            and isinstance(node[0], str)
-            and isinstance(node[1], (str, int))
-            and not isinstance(node[1], bool)
-        ):
+        if pairs.may_be_pair(node):
             label = node[0]
+            if _is_in_list(path) and self._is_withheld(label, path):
+                self._withhold(node[1], (path, 1), label)
+                return
             is_label = len(label) <= pairs.LONGEST_LABEL and not self._is_revealed(label, path)
             if is_label and self._labelled(str(node[1]), (path, 1), label, "pair"):
                 self._text(label, (path, 0), _name_at(path))  # the label may be a sentence that contains a code itself
                 return
-        for at, below in enumerate(node):
-            if isinstance(below, (dict, list)) or (isinstance(below, str) and _may_hold_secret(below)):
+        for at in self._suspects(node, within, custom):
+            below = node[at]
+            if may_hold_secret(below) if isinstance(below, str) else isinstance(below, (dict, list)):
                 self.stack.append((below, (path, at), within, custom))
+
+    def _suspects(self, node: list[Any], within: str, custom: bool) -> Iterable[int]:
+        """The places of the elements that have to be searched, in order."""
+        if len(node) < FEWEST or self.visibility.withheld:
+            return range(len(node))
+        return sorted(suspects(node, within=within, custom=custom))
 
     def _pair(self, node: dict[str, Any], path: Path, values: tuple[str, ...]) -> set[str]:
         """Redacts the values of a name/value pair; returns the names of the fields that are done."""
@@ -123,7 +131,11 @@ class _SecretSearch:
         for label in pairs.labels_of(node):
             if len(label) > pairs.LONGEST_LABEL:
                 continue
-            if self.revealed and self._is_revealed(label, path):
+            if self._is_withheld(label, path):
+                for name in values:
+                    self._withhold(node[name], (path, name), label)
+                return set(values)
+            if self._is_revealed(label, path):
                 return set(values)
             kind = label_kind(label)
             for name in values:
@@ -144,14 +156,17 @@ class _SecretSearch:
             return
         names, rows = table
         for column, name in enumerate(names):
-            if not name or self._is_revealed(name, path):
+            is_withheld = bool(name) and self._is_withheld(name, path)
+            if not name or (self._is_revealed(name, path) and not is_withheld):
                 continue
             kind = label_kind(name)
             for at, row in enumerate(node[rows]):
                 if not isinstance(row, list) or column >= len(row):
                     continue
                 cell, place = row[column], (((path, rows), at), column)
-                if kind is not None:
+                if is_withheld:
+                    self._withhold(cell, place, name)
+                elif kind is not None:
                     self._mask(cell, place, name, kind, "pair")
                 elif isinstance(cell, (str, int)) and not isinstance(cell, bool):
                     self._labelled(str(cell), place, name, "pair")
@@ -162,6 +177,11 @@ class _SecretSearch:
         if isinstance(value, str) and MARK.fullmatch(value):
             return
         self._change(path, mark(kind), name, kind, how)
+
+    def _withhold(self, value: Any, path: Path, name: str) -> None:
+        is_masked = isinstance(value, str) and MARK.fullmatch(value)
+        if not is_masked and not _is_schema(value):
+            self._change(path, mark(POLICY), name, POLICY, "field")
 
     def _labelled(self, value: str, path: Path, label: str, how: Any) -> bool:
         """Searches the line `label: value` if the label names a place, else the value alone. Returns whether something
@@ -181,24 +201,10 @@ class _SecretSearch:
         return bool(kinds)
 
     def _text(self, value: str, path: Path, name: str) -> bool:
-        redacted, kinds = self._document(value) or self._prose(value)
+        redacted, kinds = self._document(value) or harmless.redacted(value)
         for kind in kinds:
             self._change(path, redacted, name, kind, "text")
         return bool(kinds)
-
-    def _prose(self, value: str) -> tuple[str, tuple[str, ...]]:
-        if not _may_have_labelled_value(value):
-            return value, ()
-        if len(value) > SHORT_TEXT:
-            return redact_text(value)
-        if value in _harmless:
-            return value, ()
-        redacted, kinds = redact_text(value)
-        if not kinds:
-            if len(_harmless) >= MAX_HARMLESS:
-                _harmless.clear()
-            _harmless.add(value)
-        return redacted, kinds
 
     def _document(self, value: str) -> tuple[str, tuple[str, ...]] | None:
         """A text that is itself a JSON object or list, redacted as such; None for any other text."""
@@ -208,7 +214,7 @@ class _SecretSearch:
             document = orjson.loads(value)
         except ValueError:
             return None
-        redacted, findings = redact(document, self.revealed)
+        redacted, findings = redact(document, self.visibility)
         return orjson.dumps(redacted).decode() if findings else value, tuple(found.kind for found in findings)
 
     def _change(self, path: Path, new: Any, name: str, kind: str, how: Any) -> None:
@@ -216,22 +222,13 @@ class _SecretSearch:
         self.changes.append((keys, new, Finding(keys, name, kind, how)))
 
     def _is_revealed(self, name: str, path: Path) -> bool:
-        if not self.revealed:
-            return False
-        folded = compact(name)
-        if folded in self.revealed:
-            return True
-        above = [compact(key) for key in _keys(path) if isinstance(key, str)]
-        return ".".join((*above, folded)) in self.revealed
+        return bool(self.visibility.reveal) and self.visibility.reveals([*_names_above(path), name])
 
+    def _withheld_among(self, path: Path, node: dict[str, Any]) -> Collection[str]:
+        return self.visibility.withheld_among(tuple(_names_above(path)), tuple(node))
 
-# The rows of a list have many short texts in common. Only texts without a secret are cached.
-_harmless: set[str] = set()
-
-
-def _may_hold_secret(value: str) -> bool:
-    """A cheap test whether a text may hold a secret: most texts of a record are ids, dates and words."""
-    return _may_have_labelled_value(value) or value[:1] in ("{", "[")
+    def _is_withheld(self, name: str, path: Path) -> bool:
+        return bool(self.visibility.withheld) and self.visibility.withholds([*_names_above(path), name])
 
 
 def _is_prose(value: Any, name: str, kind: str) -> bool:
@@ -245,11 +242,6 @@ def _is_sentence(value: str) -> bool:
     """Whether the text consists of at least three words, none of which could be a token."""
     words = value.split()
     return len(words) >= 3 and all(_WORD.fullmatch(word) for word in words)
-
-
-def _may_have_labelled_value(value: str) -> bool:
-    """Whether the text may hold a name with its value."""
-    return bool(_DIVIDER.search(value) and _DIGIT_OR_QUOTE.search(value) and _LETTERS.search(value))
 
 
 def _holds_code(value: Any) -> bool:
@@ -271,6 +263,14 @@ def _name_at(path: Path) -> str:
         if isinstance(key, str):
             return key
     return ""
+
+
+def _is_in_list(path: Path) -> bool:
+    return bool(path) and isinstance(path[1], int)
+
+
+def _names_above(path: Path) -> list[str]:
+    return [key for key in _keys(path) if isinstance(key, str)]
 
 
 def _keys(path: Path) -> tuple[str | int, ...]:

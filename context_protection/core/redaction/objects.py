@@ -32,10 +32,12 @@ class ObjectField:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """All fields of an object. `values`: the names of the fields that hold the value of a name/value pair."""
+    """All fields of an object. `values`: the names of the fields that hold the value of a name/value pair.
+    `has_labels`: whether fields may hold the name of one."""
 
     each: tuple[ObjectField, ...]
     values: tuple[str, ...]
+    has_labels: bool
     may_be_table: bool
 
 
@@ -67,8 +69,10 @@ def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
     beside = _neighbouring_lock(names)
     is_value = not any(_measures(name) for name in names)
     each = [_field(name, holder, beside, custom=custom, is_value=is_value) for name in names]
-    values = tuple(name for name in names if pairs.part_of_pair(name) == "value")
-    return Fields(tuple(each), values, pairs.may_be_table(names))
+    parts = [pairs.part_of_pair(name) for name in names]
+    values = tuple(name for name, part in zip(names, parts, strict=True) if part == "value")
+    has_labels = any(part not in ("", "value") for part in parts)
+    return Fields(tuple(each), values, has_labels, pairs.may_be_table(names))
 
 
 def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> ObjectField:

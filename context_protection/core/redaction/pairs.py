@@ -72,6 +72,14 @@ def labels_of(value: dict[str, Any]) -> Iterator[str]:
             yield from (text for key, text in below.items() if isinstance(text, str) and part_of_pair(key) == "label")
 
 
+def may_be_pair(elements: list[Any]) -> bool:
+    """Whether a list may be a label and its value."""
+    if len(elements) != 2:
+        return False
+    label, value = elements
+    return isinstance(label, str) and isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
 def may_be_table(names: Iterable[str]) -> bool:
     """Whether an object with these field names may be a table: one field for columns, one for rows."""
     folded = set(map(compact, names))

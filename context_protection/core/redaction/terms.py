@@ -9,6 +9,7 @@ from context_protection.core.inference.names import word_set
 from context_protection.core.redaction import vocabulary
 from context_protection.core.redaction.findings import MARK
 from context_protection.core.redaction.folding import folded
+from context_protection.core.redaction.late_pattern import LatePattern
 from context_protection.core.redaction.vocabulary import Terms
 
 _SPACE = "\0"  # stands for the space between the words of a term
@@ -130,9 +131,9 @@ _beginnings = _alternation(
 _HALVES = rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}|(?P<half_code>{_code})s?"
 _ANY = f"(?={_beginnings})(?:{_without_layout(_secrets(_own))}|{_HALVES})"
 _MARKS = MARK.pattern
-IN_WORDS = re.compile(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
-IN_CAMEL_CASE = re.compile(rf"{_MARKS}|{_ANY}")
-_FIELD = re.compile(rf"(?<![a-z0-9]){_without_layout(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
+IN_WORDS = LatePattern(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
+IN_CAMEL_CASE = LatePattern(rf"{_MARKS}|{_ANY}")
+_FIELD = LatePattern(rf"(?<![a-z0-9]){_without_layout(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
 
 
 def term_of(match: re.Match[str]) -> Term | None:

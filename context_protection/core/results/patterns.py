@@ -39,8 +39,7 @@ def pattern(text: str | None = None, expression: str | None = None) -> Pattern:
     if text is not None:
         return _plain("text", text, [text])
     assert expression is not None
-    _check_length("regex", expression)
-    return _Regex(_compiled(expression))
+    return _Regex(compiled(expression))
 
 
 def words(text: str, parameter: str) -> Pattern:
@@ -64,7 +63,9 @@ def _check_length(parameter: str, value: str) -> None:
         raise invalid(parameter, value, f"{parameter} has {len(value)} characters.", expected, advice)
 
 
-def _compiled(expression: str) -> Any:
+def compiled(expression: str) -> Any:
+    """The expression, if its memory is bounded. Its searches take a `timeout`. Raises InvalidArgument."""
+    _check_length("regex", expression)
     if _REJECTED.search(expression):
         message = "regex uses recursion or verbose mode, which are not supported."
         raise invalid(

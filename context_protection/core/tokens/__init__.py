@@ -8,18 +8,35 @@ ctok takes 200 ms per 100 KB for a whole text. This package is faster: Claude's 
 digits to punctuation, so it cuts a text into runs, prices each run by ctok once, caches the price, and adds the
 prices up. That takes 3 to 7 ms per 100 KB, and is within 1 % of ctok on 99 % of texts.
 
-    claude.count(text)       reads every run                      before an answer is sent
+    claude.count(text)       reads every run                      before an answer near the hard cap is sent
     claude.estimate(text)    reads some slices of a long text     to choose a path: whole, page or store
-    exact(text)              runs ctok itself                     to audit the other two, off the hot path
+    most_tokens(data)        counts bytes, capitals and spaces    to see that an answer is surely within the hard cap
+    learned.tokens(…)        weighs bytes, by earlier counts      for telemetry, of such an answer
+    exact(text)              runs ctok itself                     to audit the others, off the hot path
 """
 
 from typing import Final
 
+from context_protection.core.tokens.bounds import most_tokens
 from context_protection.core.tokens.ctok_vocabulary import exact
-from context_protection.core.tokens.estimator import guarded
+from context_protection.core.tokens.estimator import guarded, typical
+from context_protection.core.tokens.learned_rates import LearnedRates
 from context_protection.core.tokens.length_formula import formula, formula_of_length
 from context_protection.core.tokens.rulers import ClaudeRuler, Ruler
 
-__all__ = ["ClaudeRuler", "Ruler", "claude", "exact", "formula", "formula_of_length", "guarded"]
+__all__ = [
+    "ClaudeRuler",
+    "LearnedRates",
+    "Ruler",
+    "claude",
+    "exact",
+    "formula",
+    "formula_of_length",
+    "guarded",
+    "learned",
+    "most_tokens",
+    "typical",
+]
 
 claude: Final[Ruler] = ClaudeRuler()
+learned: Final = LearnedRates(claude)

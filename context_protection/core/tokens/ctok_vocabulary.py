@@ -2,18 +2,23 @@
 
 import functools
 import inspect
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from importlib.resources import files
 from typing import Any, Final
 
 from context_protection.core.tokens.run_counter import Prices, RunCounter
 from context_protection.core.tokens.runs import run_pattern
 
+Trie = dict[str | None, Any]
+
 
 class Ctok:
     """Everything that Sluice uses of ctok 1.3, most of it private:
 
+    - `_document`: reads the vocabulary's file, and would keep it;
     - `tile(text, model)`: its first result is a text's count without the overhead of a message;
     - the model's reverse trie: nested dicts from a piece's last character to its first, with a key `None` at the end;
     - the byte pieces of a character that has no piece of its own: its UTF-8 bytes, some of them joined;
@@ -27,15 +32,16 @@ class Ctok:
     FRAME: Final = 6  # tokens of a message in addition to its text
 
     def __init__(self) -> None:
-        from ctok import token_count
+        from ctok import main, token_count
         from ctok.constants import BOW_G, EOW_G, SHIFT_G
         from ctok.engine import tile
         from ctok.main import _family, _model
         from ctok.normalize import _hard_kind, classify, mark_case, nfc
 
+        main._document = _pieces_alone
         self._model: Any = _model(_family(self.VERSION))
         self._tile: Callable[[str, Any], tuple[int, Any]] = tile
-        self._trie: dict[str | None, Any] = self._model.trie.root
+        self._trie = self._model.trie.root = _merged(self._model.trie.root, {})
         self._joined_bytes = {bytes.fromhex(piece) for piece in self._model.bytes.tokens}
         self._byte_prices = Prices(self._price_by_bytes)
         self._open_mark: str = BOW_G
@@ -146,6 +152,26 @@ class Ctok:
         if kind == "punct" and unicodedata.category(character) in ("Mn", "Me", "Cn"):
             return "other"
         return {"wordy": "letter", "letter": "ideograph", "punct": "sign"}.get(kind, "other")
+
+
+def _pieces_alone(filename: str) -> dict[str, Any]:
+    """The vocabulary's file without the evidence for each piece, which would take 8 MB, and is not needed to count."""
+    text = files("ctok").joinpath("data", filename).read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text, object_hook=_unless_evidence)
+    return document
+
+
+def _unless_evidence(found: dict[str, Any]) -> dict[str, Any] | None:
+    return None if isinstance(found.get("kind"), str) else found
+
+
+def _merged(node: Trie, known: dict[frozenset[tuple[str | None, int]], Trie]) -> Trie:
+    """The same trie with equal nodes stored once: 4,000 of 23,000 remain."""
+    for letter, below in node.items():
+        if below is not None:
+            node[letter] = _merged(below, known)
+    content = frozenset((letter, id(below)) for letter, below in node.items())
+    return known.setdefault(content, dict(node))
 
 
 def _ranges(codes: Sequence[int]) -> str:

@@ -4,8 +4,10 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from sys import getsizeof
 from typing import Final
 
+from context_protection.core.cache_budget import Cache, CacheBudget, cache_budget
 from context_protection.core.tokens.estimator import (
     CUT_RUNS,
     FIRST_SLICES,
@@ -23,36 +25,61 @@ from context_protection.core.tokens.runs import OPENING_QUOTE
 # 0.5 % off on base64, 3 % at worst. Pricing a run takes 2 to 10 µs, so a new text takes at most 60 ms per 100 KB.
 PRICED_RUNS: Final = 7_000
 SAMPLED_RUNS: Final = 4_096
-# Cached prices per generation. A run has at most 100 characters, so the two generations take 10 MB, at worst 25 MB.
-REMEMBERED_RUNS: Final = 1 << 15
+# Prices are paid for in blocks of this many bytes, and a generation has at most this part of the budget.
+BLOCK: Final = 1 << 14
+GENERATIONS: Final = 16
+# A price in its generation, in addition to its run.
+PRICE_BYTES: Final = 40
 
 
 class Prices(dict[str, int]):
-    """A cache of run prices in two generations. The older one stays until the newer is full as well, so that many
-    random ids do not evict common words. Threads may lose each other's entries, but no price is ever wrong.
+    """A cache of run prices, within the budget of all caches. It is divided into generations: this dictionary is the
+    newest one, and what is found in an older one is copied to it. The budget drops the oldest, so that many random ids
+    do not evict common words. Threads may lose each other's entries, but no price is ever wrong.
     """
 
-    def __init__(self, price: Callable[[str], int]) -> None:
+    def __init__(self, price: Callable[[str], int], budget: CacheBudget = cache_budget) -> None:
         super().__init__()
-        self._price = price
-        self._turning = threading.Lock()
-        self._older: dict[str, int] = {}
+        self._price, self._budget = price, budget
+        self._growing = threading.Lock()
+        self._generations: Cache[int, dict[str, int]] = Cache(
+            "token prices", budget, has_answers=False, removed=self._removed
+        )
+        self._newest = 0
+        self._paid = 0  # bytes that this generation may still grow by
 
     def __missing__(self, run: str) -> int:
-        price = self._older.get(run)
+        price = self._older(run)
         if price is None:
             price = self._price(run)
-        self._make_room()
-        self[run] = price
+        if self._has_room(getsizeof(run) + PRICE_BYTES):
+            self[run] = price
         return price
 
-    def _make_room(self) -> None:
-        if len(self) < REMEMBERED_RUNS:
-            return
-        with self._turning:
-            if len(self) >= REMEMBERED_RUNS:
-                self._older = dict(self)
-                self.clear()
+    def _older(self, run: str) -> int | None:
+        return next((prices[run] for prices in self._generations.values() if run in prices), None)
+
+    def _has_room(self, size: int) -> bool:
+        if self._paid < size:
+            with self._growing:
+                if self._paid < size and not self._grow():
+                    return False
+        self._paid -= size
+        return True
+
+    def _grow(self) -> bool:
+        size = self._generations.size(self._newest)
+        if size > self._budget.most_bytes // GENERATIONS:
+            self._generations.put(self._newest, dict(self), size)
+            self._newest += 1
+        grown = self._generations.grow(self._newest, BLOCK) or self._generations.put(self._newest, self, BLOCK)
+        self._paid += BLOCK if grown else 0
+        return grown
+
+    def _removed(self, prices: dict[str, int]) -> None:
+        if prices is self:
+            self.clear()
+            self._paid = 0
 
 
 class RunCounter:

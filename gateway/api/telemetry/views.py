@@ -16,8 +16,8 @@ from gateway.api.access import MayReadTelemetry, StaffSession
 from gateway.api.schema import errors_of
 from gateway.api.telemetry import documents
 from gateway.api.telemetry.arguments import MOST_GROUPS, MOST_RECORDS, QueryArguments
-from gateway.experiments.models import Experiment
-from gateway.experiments.pages import document
+from gateway.staff.experiments.models import Experiment
+from gateway.staff.experiments.pages import document
 from telemetry import queries
 from telemetry.queries import DIMENSIONS
 

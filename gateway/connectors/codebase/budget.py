@@ -1,17 +1,18 @@
-"""The budget of one call: money and time, shared by its steps.
+"""The budget of one call: the money and the time that its steps may use together.
 
-A step is work that is named in the answer's `tools`: search, symbols, history. It asks `has_left` between small pieces
-of work, and stops when that is false. The last RESERVE of both limits is kept for writing the answer.
+A step is a part of the work that the answer lists under `tools`, such as search, symbols or history. It asks `has_left`
+between small pieces of work, and stops when that is false. That is before a limit is reached: the share RESERVE of both
+limits is kept for writing the answer.
 """
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-RESERVE = 0.1  # a share of the limits
+RESERVE = 0.1  # the share of both limits that is kept for writing the answer
 MICRODOLLARS = 1_000_000  # in a dollar
 
 
@@ -20,10 +21,15 @@ def amount(dollars: float) -> float:
     return math.floor(dollars * MICRODOLLARS) / MICRODOLLARS
 
 
+def total_of(amounts: Iterable[float]) -> float:
+    """The sum of shown amounts, without the errors of binary fractions."""
+    return round(sum(amounts) * MICRODOLLARS) / MICRODOLLARS
+
+
 @dataclass(slots=True)
 class Step:
-    """`seconds`: elapsed. `cost`: in dollars. `is_partial`: it has left something out. `is_over_budget`: because of the
-    budget."""
+    """`seconds`: how long it took. `cost`: in dollars. `is_partial`: it left something out. `is_over_budget`: the
+    budget was used up while it worked."""
 
     name: str
     seconds: float = 0.0
@@ -57,34 +63,39 @@ class Budget:
         self.limit, self._price = limit, price
         self._clock, self._processor_time = clock, processor_time
         self._started = clock()
-        self._stop_at = self._started + seconds * (1 - RESERVE)
+        self._seconds = seconds
         self._current: Step | None = None
-        self._billed_until = 0.0  # of processor time
+        self._billed_until = 0.0  # the processor time in seconds up to which the current step is billed
         self.steps: list[Step] = []
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
-        """Bills the work of the block. Steps follow each other; they are not nested."""
-        step = Step(name)
-        self.steps.append(step)
+        """Runs the block as a step, and bills its processor time. Steps follow each other; they are not nested. Work
+        that is done again adds to the step of its name."""
+        step = next((each for each in self.steps if each.name == name), None)
+        if step is None:
+            self.steps.append(step := Step(name))
         self._current, self._billed_until, started = step, self._processor_time(), self._clock()
         try:
             yield step
         finally:
             self._bill()
-            step.seconds, self._current = self._clock() - started, None
+            step.seconds += self._clock() - started
+            self._current = None
 
-    def has_left(self) -> bool:
-        """Whether the current step may go on. If not, the step is marked as over budget."""
+    def has_left(self, share: float = 1.0) -> bool:
+        """Whether the current step may go on. If not, it is marked as partial and over budget. `share`: how much of the
+        whole budget may be used by the end of this step, 0 to 1; the rest is left to later steps."""
         self._bill()
-        if self._clock() < self._stop_at and self.cost < self.limit * (1 - RESERVE):
+        share *= 1 - RESERVE
+        if self.elapsed < self._seconds * share and self.cost < self.limit * share:
             return True
         if self._current:
             self._current.is_partial = self._current.is_over_budget = True
         return False
 
     def charge(self, dollars: float) -> None:
-        """Bills what the current step has bought elsewhere, such as a language model's answer."""
+        """Bills to the current step what costs money besides processor time, such as a language model's answer."""
         if self._current is None:
             raise RuntimeError("Only a step can be charged.")
         self._add(self._current, dollars)
@@ -96,8 +107,8 @@ class Budget:
 
     @property
     def total(self) -> float:
-        """The cost that answers show: the sum of the costs that they show for the steps."""
-        return round(sum(amount(step.cost) for step in self.steps) * MICRODOLLARS) / MICRODOLLARS
+        """The total cost that answers show: the sum of the costs that they show for the steps, each rounded down."""
+        return total_of(amount(step.cost) for step in self.steps)
 
     @property
     def elapsed(self) -> float:
@@ -118,8 +129,21 @@ class Budget:
             self._billed_until = now
 
     def _add(self, step: Step, dollars: float) -> None:
-        """A piece of work that began within the budget may end beyond it: that part is not billed."""
+        """Bills at most what is left: work that began within the budget may end beyond it. That part costs nothing."""
         left = max(0.0, self.limit - self.cost)
         if dollars > left:
             step.is_over_budget = True
         step.cost += min(dollars, left)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a call, to be passed to another process. `cost`: in dollars. `ends_at`: a time.monotonic(), whose
+    clock is the same in all processes of a machine. `price`: as Budget has it."""
+
+    cost: float
+    ends_at: float
+    price: float
+
+    def budget(self) -> Budget:
+        return Budget(limit=self.cost, seconds=max(0.0, self.ends_at - time.monotonic()), price=self.price)

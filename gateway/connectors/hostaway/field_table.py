@@ -121,6 +121,11 @@ class FieldTable:
             if each.source and wanted.lookup == "exact"
         }
 
+    @cached_property
+    def compares(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the field that each parameter compares."""
+        return {wanted.parameter: (each.name, each.path) for each, wanted in self._filters}
+
     def conditions(self, arguments: Mapping[str, Any]) -> list[Q]:
         given = [(each, wanted) for each, wanted in self._filters if wanted.parameter in arguments]
         return [each.condition(wanted, arguments[wanted.parameter]) for each, wanted in given]

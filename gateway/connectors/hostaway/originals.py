@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from context_protection.core.redaction import Finding, redact
+from context_protection.core.redaction import Finding, Visibility, redact
 from gateway.upstreams.auth.vault import CredentialLost, vault
 
 logger = logging.getLogger(__name__)
@@ -35,14 +35,14 @@ def opened(seal: str) -> Patch:
     return patch
 
 
-def restored(data: str, seal: str, reveal: frozenset[str]) -> dict[str, Any]:
-    """The object as shown to a caller who may see the fields in `reveal`."""
+def restored(data: str, seal: str, visibility: Visibility) -> dict[str, Any]:
+    """The object as shown to a caller of this visibility."""
     value: dict[str, Any] = orjson.loads(data)
     patch = opened(seal)
     for (*above, last), original in patch:
         at: Any = reduce(_below, above, value)
         at[last] = original
-    return redact(value, reveal)[0] if patch else value
+    return redact(value, visibility)[0] if patch else value
 
 
 def _below(value: Any, step: str | int) -> Any:

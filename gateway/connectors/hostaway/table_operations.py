@@ -9,6 +9,7 @@ from context_protection.configuration.revisions import contents
 from context_protection.core.errors import InvalidArgument, NotFound
 from context_protection.core.payloads import Payload, Record
 from context_protection.core.policy import Kind
+from context_protection.core.redaction import Visibility
 from context_protection.orm.querysets import Whole
 from context_protection.orm.statements import statement
 from gateway.catalog.caller import Caller
@@ -51,6 +52,8 @@ def _list_operation(table: FieldTable) -> Operation:
         without_effect=frozenset(former_parameters.PARAMETERS),
         examples=table.examples,
         aliases=table.parameter_aliases,
+        compares=table.compares,
+        shape=table.shape,
         order_names=table.order_names,
         fetch=partial(_list, table),
         version=contents.current,
@@ -87,7 +90,7 @@ def _list(table: FieldTable, arguments: Mapping[str, Any], caller: Caller) -> Pa
         shape=table.shape,
         columns=replace(table.columns, whole=_whole(caller)),
         order=ordered(arguments["order"], table.orders),
-        queryable=replace(table.query_columns, reveal=caller.reveal),
+        queryable=replace(table.query_columns, visibility=Visibility(caller.reveal)),
         compared=table.compared(arguments),
         given=table.given(arguments),
         notes=former_parameters.notes(arguments),
@@ -106,7 +109,7 @@ def _whole(caller: Caller) -> Whole:
     """Stored objects as shown to the caller: redacted, except for the fields that its key reveals."""
     if not caller.reveal:
         return AS_STORED
-    return Whole(("data", "sealed"), partial(originals.restored, reveal=caller.reveal))
+    return Whole(("data", "sealed"), partial(originals.restored, visibility=Visibility(caller.reveal)))
 
 
 def _check_ranges(table: FieldTable, arguments: Mapping[str, Any]) -> None:

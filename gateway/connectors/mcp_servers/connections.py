@@ -14,10 +14,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from gateway.connectors.mcp_servers import errors, processes, streamable_http
 from gateway.connectors.mcp_servers.configuration import Server, StdioServer
-from gateway.connectors.mcp_servers.questions import Asker, RunningCalls
+from gateway.connectors.mcp_servers.questions import RunningCalls
 from gateway.connectors.mcp_servers.rate_limit import rate_limited
 from gateway.connectors.mcp_servers.tool_list import listed
 from gateway.connectors.mcp_servers.wire import ADDRESS_REFUSED, BUSY, CREDENTIALS_REJECTED, TOKEN_UNAVAILABLE
+from gateway.dispatch.asker import Asker
 from gateway.upstreams.errors import UpstreamError
 from gateway.version import VERSION
 

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from context_protection.core.errors import INVALID_PARAMS, TRANSPORT
 from gateway.connectors.mcp_servers.configuration import Server
-from gateway.connectors.mcp_servers.questions import Asker
 from gateway.connectors.mcp_servers.sanitizer import quoted
 from gateway.connectors.mcp_servers.wire import (
     ADDRESS_REFUSED,
@@ -20,6 +19,7 @@ from gateway.connectors.mcp_servers.wire import (
     TOO_DEEP,
     TOO_LARGE,
 )
+from gateway.dispatch.asker import Asker
 from gateway.upstreams import addresses, json_depth
 from gateway.upstreams.errors import (
     AddressRefused,

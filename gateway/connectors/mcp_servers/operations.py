@@ -54,7 +54,7 @@ def _operation(server: Server, name: str, document: bytes) -> Operation:
         if needs_task:
             raise errors.runs_only_as_task(server)
         result = await sessions.call(server, tool.name, taken.sent(arguments), listener.get())
-        return ToolResult(server, result, over_mcp=client.get() is not None, reveal=caller.reveal)
+        return ToolResult(server, result, over_mcp=client.get() is not None, visibility=caller.visibility(name))
 
     return Operation(
         name=name,

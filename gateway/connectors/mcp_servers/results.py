@@ -8,6 +8,7 @@ linked.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -27,7 +28,7 @@ from context_protection.core.payloads import (
     Payload,
 )
 from context_protection.core.policy import Policy
-from context_protection.core.redaction import redact
+from context_protection.core.redaction import STANDARD, Visibility, redact
 from context_protection.stores.snapshots import snapshots
 from gateway.connectors.mcp_servers import answers, errors
 from gateway.connectors.mcp_servers.configuration import Server
@@ -40,12 +41,12 @@ QUERIES = ("where", "aggregate")  # arguments that Sluice answers itself
 
 @dataclass(frozen=True)
 class ToolResult:
-    """A `NativeResult`. `over_mcp`: the caller speaks MCP. `reveal`: names of secret fields that it may see."""
+    """A `NativeResult`. `over_mcp`: the caller speaks MCP. `visibility`: the caller's."""
 
     server: Server
     result: types.CallToolResult
     over_mcp: bool
-    reveal: frozenset[str] = frozenset()
+    visibility: Visibility = STANDARD
 
     def answer(self, request: AnswerRequest, policy: Policy, protect: Callable[[Payload], Envelope]) -> Envelope:
         """Raises InvalidArgument for a `where` that has no rows to choose from."""
@@ -77,7 +78,7 @@ class ToolResult:
         texts = [block for block in self._blocks if not is_binary(block)]
         data = [answers.read(types.CallToolResult(content=texts)), *map(answers.as_json, texts)]
         shown = "\n".join(map(_shown, texts)) if self.result.is_error else ""
-        return bool(redact(data, self.reveal)[1]) or masked(shown, self.server.secrets) != shown
+        return bool(redact(data, self.visibility)[1]) or masked(shown, self.server.secrets) != shown
 
     # -- Errors -------------------------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ class _Sending:
         for kept in range(self._most_pictures(blocks, text), -1, -1):
             sent, picture_tokens = self._placed(blocks, kept)
             body = self._body(sent)
-            whole = replace(body, claude_tokens=body.claude_tokens + picture_tokens)
+            whole = body.with_tokens(picture_tokens)
             if whole.fits(self.policy):
                 return self._envelope(whole, sent, picture_tokens)
         return None
@@ -170,7 +171,8 @@ class _Sending:
 
     def with_pictures(self, envelope: Envelope, blocks: Sequence[types.ContentBlock]) -> Envelope:
         """The envelope, followed by the pictures and sounds that have room beside it. It describes and links all."""
-        room, sent, used = self._room(envelope.claude_tokens), [], 0
+        text_tokens = claude_tokens(envelope.body, self.policy.hard_cap)  # the envelope's own may be about right only
+        room, sent, used = self._room(text_tokens), [], 0
         for block in blocks:
             medium = self._medium(block)
             if medium is not None and medium.tokens is not None and used + medium.tokens <= room:
@@ -181,7 +183,7 @@ class _Sending:
         text = types.TextContent(type="text", text=envelope.body.decode())
         return replace(
             envelope,
-            claude_tokens=envelope.claude_tokens + used,
+            claude_tokens=text_tokens + used,
             estimated_tokens=envelope.estimated_tokens + used,
             native=NativeContent((text, *sent), picture_tokens=used),
         )
@@ -190,7 +192,7 @@ class _Sending:
         """The blocks as text for the model."""
         text = "\n".join(_shown(block) for block in blocks if self._medium(block) is None)
         data = text.encode("utf-8", "replace")
-        return Body(data, len(text), tokens.formula(text), claude_tokens(data, self.policy.hard_cap))
+        return Body(data, len(text), tokens.formula(text), partial(claude_tokens, data, self.policy.hard_cap))
 
     def _envelope(self, body: Body, sent: Sequence[types.ContentBlock], picture_tokens: int) -> Envelope:
         estimated = body.estimated_tokens + picture_tokens

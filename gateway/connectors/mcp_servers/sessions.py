@@ -24,10 +24,10 @@ from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.connections import CLOSE_SECONDS, McpConnection
 from gateway.connectors.mcp_servers.contacts import Contact
 from gateway.connectors.mcp_servers.errors import QUOTED
-from gateway.connectors.mcp_servers.questions import Asker
 from gateway.connectors.mcp_servers.sanitizer import quoted
 from gateway.connectors.mcp_servers.streamable_http import Transports
 from gateway.connectors.mcp_servers.wire import SESSION_UNKNOWN
+from gateway.dispatch.asker import Asker
 from gateway.dispatch.progress import Heard
 from gateway.upstreams.client import UpstreamState
 from gateway.upstreams.errors import UpstreamCredentials, UpstreamError

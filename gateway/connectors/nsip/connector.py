@@ -10,16 +10,19 @@ from gateway.connectors.connector import Connector
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.operations import cache_seconds, operations
 from gateway.upstreams.client import Upstream
+from gateway.upstreams.limits import CallLimits
 from gateway.upstreams.probes import Probe, http_probe
 from gateway.upstreams.registry import upstreams
 
 NAME = "nsip"
+LIMITS = CallLimits(most_answers=1000)  # N-FR-009
 
 
 def _operations() -> Sequence[Operation]:
     """The operations for NSIP_BASE_URL, which is trusted at any address, as the deployer set it."""
     address = urlsplit(settings.NSIP_BASE_URL)
-    upstream = upstreams.register(Upstream(NAME, trusted=frozenset({f"{address.scheme}://{address.netloc}"})))
+    trusted = frozenset({f"{address.scheme}://{address.netloc}"})
+    upstream = upstreams.register(Upstream(NAME, limits=LIMITS, trusted=trusted))
     return operations(Nsip(upstream, settings.NSIP_BASE_URL, cache_seconds))
 
 

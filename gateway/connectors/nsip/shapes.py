@@ -103,6 +103,10 @@ class _Either(Field):
 
     formerly: str = ""
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return self.source, self.formerly
+
     def read(self, record: Mapping[str, Any]) -> Any:
         return record.get(self.source, record.get(self.formerly))
 
@@ -112,6 +116,10 @@ class _OfRow(Field):
     """A field that is computed from several fields of a row."""
 
     make: Callable[[Mapping[str, Any]], Any] = dict
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return ()
 
     def read(self, record: Mapping[str, Any]) -> Any:
         return self.make(record)

@@ -81,7 +81,7 @@ class Calling:
         payload = replace(self, shape=shape)._payload(answered, self._note(response, answered, may_be_cached))
         # A payload that may be cached states its time, so no later response gives an equal one: it has no version.
         version = None if may_be_cached or len(response.body) > LARGE else response.version
-        return Fetched(payload, response.fresh_until, version)
+        return Fetched(payload, response.fresh_until, version, len(response.body))
 
     async def _as_list(
         self, listed: DetectedList, response: Response, arguments: Arguments, caller: Caller

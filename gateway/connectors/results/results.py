@@ -12,7 +12,7 @@ from context_protection.core import canonical, masks, texts
 from context_protection.core.budget import dumps
 from context_protection.core.cursors import Snapshot, invalid_handle
 from context_protection.core.errors import InvalidCursor, InvalidHandle, OverBudget
-from context_protection.core.masks import withheld_in_body
+from context_protection.core.masks import paths_in_body
 from context_protection.core.payloads import Payload, Record, Rows, SnapshotRows, Text
 from context_protection.core.policy import Kind
 from context_protection.core.protect import needs_no_fetch, stored_payload
@@ -23,6 +23,7 @@ from context_protection.core.results.tabulation import Column
 from context_protection.core.shapes import ANY, Shape
 from context_protection.core.stored_files import is_file
 from context_protection.core.upstream_pages import PagedRows, stored_pages
+from context_protection.core.withheld_fields import shape_as_seen
 from context_protection.stores.snapshots import snapshots
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
@@ -80,9 +81,8 @@ def opened(handle: str, caller: Caller, last_row: int | None = None) -> Stored:
     snapshot = snapshot_of(handle, caller)
     if needs_no_fetch(snapshot):
         operation = catalogue.find(snapshot.operation)
-        return StoredValue(
-            stored_value(snapshot, snapshots), snapshot.plan["note"], operation.shape if operation else ANY
-        )
+        shape = shape_as_seen(operation.shape if operation else ANY, caller.visibility(snapshot.operation))
+        return StoredValue(stored_value(snapshot, snapshots), snapshot.plan["note"], shape)
     payload = _payload(snapshot, caller, last_row)
     if isinstance(payload, Rows):
         return _stored_rows(query.resume(payload, snapshot.arguments), snapshot, last_row)
@@ -99,8 +99,10 @@ def _payload(snapshot: Snapshot, caller: Caller, last_row: int | None) -> Payloa
     may_be_stored = operation.is_async or operation.kind is Kind.TEXT  # a text's: the lines that a search found
     if may_be_stored and (stored := stored_payload(snapshot, operation.shape, snapshots)) is not None:
         return stored
+    visibility = caller.visibility(operation.name)
     if not operation.is_async:
-        return cast(Fetch, operation.fetch)(snapshot.arguments, caller)
+        payload = cast(Fetch, operation.fetch)(snapshot.arguments, caller)
+        return redacted(payload, visibility) if visibility.withheld else payload
     known = stored_pages(snapshot, snapshots)
     if last_row is not None and last_row < sum(len(page.rows) for page in known):
         return PagedRows.of_stored(known, operation.shape)
@@ -110,9 +112,9 @@ def _payload(snapshot: Snapshot, caller: Caller, last_row: int | None) -> Payloa
         pages = fetched.payload if isinstance(fetched, Fetched) else fetched
         if not isinstance(pages, PagedRows):  # the operation has changed since the handle was issued
             raise invalid_handle(snapshot.id, snapshot.origin)
-        payload = cast(PagedRows, redacted(pages, caller.reveal))
-        await payload.gather_rest(known)
-        return payload
+        rest = cast(PagedRows, redacted(pages, visibility))
+        await rest.gather_rest(known)
+        return rest
 
     return wait_for(load_remaining)
 
@@ -162,7 +164,7 @@ def _rows_to(last_row: int | None, rows: Rows, snapshot: Snapshot, paths: dict[s
     for row in islice(every, end):
         sent, omitted = rows.shape.as_row(row)
         body = dumps(sent)
-        paths.update(dict.fromkeys([*omitted, *masks.paths(withheld_in_body(body, [sent]))]))
+        paths.update(dict.fromkeys([*omitted, *paths_in_body(body, sent)]))
         size += len(body)
         if size > MAX_BYTES:
             raise _too_long(snapshot)

@@ -11,10 +11,11 @@ from context_protection.core.cursors import NEW_HANDLE
 from context_protection.core.errors import InvalidArgument, OverBudget, shown
 from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import Text
+from context_protection.core.redaction import Visibility
 from context_protection.core.results import result_tables, text_lines
 from context_protection.core.results.queries import QueryTable
-from context_protection.core.results.tabulation import Column
 from context_protection.core.splitting import forms
+from context_protection.core.withheld_fields import under_all_names
 from gateway.catalog.caller import Caller
 from gateway.connectors.results.results import MAX_BYTES, MAX_ROWS, Stored, StoredRows, StoredText, opened, snapshot_of
 
@@ -82,7 +83,7 @@ def database_key(handles: Mapping[str, str], caller: Caller) -> str:
     for name, handle in handles.items():
         with _naming(name):
             snapshot_of(handle, caller)
-    return dumps([caller.owner, sorted(caller.reveal), handles]).decode()
+    return dumps([caller.owner, handles]).decode()
 
 
 def tables(handles: Mapping[str, str], caller: Caller) -> dict[str, QueryTable]:
@@ -90,7 +91,7 @@ def tables(handles: Mapping[str, str], caller: Caller) -> dict[str, QueryTable]:
     found = {}
     for name, handle in handles.items():
         with _naming(name):
-            found[name] = _shown(_table(opened(handle, caller)), caller)
+            found[name] = _shown(_table(stored := opened(handle, caller)), _visibility(handle, stored, caller))
     return found
 
 
@@ -117,14 +118,18 @@ def _table(stored: Stored) -> QueryTable:
             return QueryTable([stored.value], result_tables.of_record(stored.shape))
 
 
-def _shown(table: QueryTable, caller: Caller) -> QueryTable:
-    columns = [each for each in table.columns if not _is_withheld(each, caller)]
-    rows = [{name: each for name, each in row.items() if not is_withheld(name, caller.reveal)} for row in table.rows]
-    return QueryTable(rows, columns)
+def _visibility(handle: str, stored: Stored, caller: Caller) -> Visibility:
+    """Which columns of the result the caller sees."""
+    visibility = caller.visibility(snapshot_of(handle, caller).operation)
+    return visibility if isinstance(stored, StoredText) else under_all_names(visibility, stored.shape)
 
 
-def _is_withheld(column: Column, caller: Caller) -> bool:
-    return is_withheld(column.path, caller.reveal)
+def _shown(table: QueryTable, visibility: Visibility) -> QueryTable:
+    def shows(name: str) -> bool:
+        return not is_withheld(name, visibility)
+
+    columns = [each for each in table.columns if shows(each.path) and shows(each.name)]
+    return QueryTable([{name: each for name, each in row.items() if shows(name)} for row in table.rows], columns)
 
 
 def _lines(text: Text, handle: str) -> QueryTable:

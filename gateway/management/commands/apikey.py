@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from context_protection.core.errors import nearest
 from gateway.access.models import ApiKey
+from gateway.access.project_names import project_names
 from gateway.catalog.catalog import catalogue
 
 
@@ -24,6 +25,8 @@ class Command(BaseCommand):
         create.add_argument("--daily-tokens", type=int, help="quota a day, as Claude counts tokens; default: none")
         create.add_argument("--reads-only", action="store_true", help="only tools that change nothing")
         create.add_argument("--tool", action="append", default=[], help="only this tool; may be repeated")
+        create.add_argument("--project", action="append", default=[], help="may read this project; may be repeated")
+        create.add_argument("--all-projects", action="store_true", help="may read all projects, also later ones")
         rotate = actions.add_parser("rotate", help="make a new secret, and print it; the old one works for 24 hours")
         rotate.add_argument("name")
         revoke = actions.add_parser("revoke", help="refuse a key from now on")
@@ -73,6 +76,10 @@ def _fields(options: dict[str, Any]) -> dict[str, Any]:
     if unknown := [name for name in options["tool"] if catalogue.find(name) is None]:
         close = nearest(unknown[0], (each.name for each in catalogue))
         raise CommandError(f"There is no tool {unknown[0]!r}." + (f" The nearest is {close!r}." if close else ""))
+    if unknown := [name for name in options["project"] if name not in project_names()]:
+        close = nearest(unknown[0], project_names())
+        shown = f"The nearest is {close!r}." if close else "`manage.py project list` shows them."
+        raise CommandError(f"There is no project {unknown[0]!r}. {shown}")
     days = options["days"]
     return {
         "owner": options["owner"],
@@ -80,4 +87,6 @@ def _fields(options: dict[str, Any]) -> dict[str, Any]:
         "daily_tokens": options["daily_tokens"],
         "reads_only": options["reads_only"],
         "allowed_tools": options["tool"],
+        "reads_all_projects": options["all_projects"],
+        "projects": options["project"],
     }

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from context_protection.core.errors import NotAuthenticated
+from context_protection.stores.snapshots import write_behind
 from gateway.access.callers import caller_of_key
 from gateway.catalog.caller import Caller
 from gateway.mcp.stdio import serve_stdio
@@ -37,6 +38,7 @@ class Command(BaseCommand):
         except InvalidTransport as error:
             raise CommandError(str(error)) from None
         self._check_database()
+        write_behind.is_beside_another = settings.EMBEDDED_DATABASE
         if config.port is None:
             caller = self._caller()
             export.start()

@@ -1,14 +1,20 @@
-"""manage.py serve: web, worker and beat in one process."""
+"""manage.py serve: web, worker and beat in one process, or several web processes behind one listener."""
 
+import argparse
+import asyncio
+import socket
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from context_protection.stores.snapshots import write_behind
 from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
 from gateway.process.embedded_worker import worker_and_beat
 
+MOST_WORKERS = 64
 NO_PROXY = (
     "SECURE_COOKIES is set and BEHIND_PROXY is not: every page is redirected to https://, which this server does not "
     "speak itself. Put a proxy in front that ends TLS and sets X-Forwarded-Proto, and set BEHIND_PROXY=true."
@@ -27,8 +33,25 @@ class Command(BaseCommand):
             "--port", type=int, default=settings.PORT, help=f"port to listen on (PORT; now {settings.PORT})"
         )
         parser.add_argument("--web-only", action="store_true", help="no worker and beat: they run elsewhere")
+        parser.add_argument(
+            "--workers",
+            type=int,
+            default=1,
+            metavar="N",
+            help="web processes behind the one address (default: 1); Celery's worker and beat run in their parent",
+        )
+        # What the parent gives to each of its web processes.
+        parser.add_argument("--connections-from", type=int, help=argparse.SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if (descriptor := options["connections_from"]) is not None:
+            from gateway.workers import worker
+
+            worker.run(descriptor)
+            return
+        count = options["workers"]
+        if not 1 <= count <= MOST_WORKERS:
+            raise CommandError(f"--workers is {count}; expected 1 to {MOST_WORKERS}, such as the number of processors.")
         host, port = options["host"], options["port"]
         try:
             listener = web.listen(host, port)  # first, so that nothing is set up if the port is taken
@@ -44,8 +67,23 @@ class Command(BaseCommand):
             self.stderr.write(NO_PROXY)
         self.stdout.write(f"Sluice listens on {base} (Ctrl-C stops it).")
         self.stdout.flush()
-        if options["web_only"] or settings.REDIS_URL:
-            web.run(listener)
-            return
-        with worker_and_beat():
-            web.run(listener)
+        runs_tasks = not options["web_only"] and not settings.REDIS_URL
+        is_alone = runs_tasks and count == 1 and settings.EMBEDDED_DATABASE
+        write_behind.is_beside_another = settings.EMBEDDED_DATABASE and not is_alone
+        tasks: AbstractContextManager[object] = worker_and_beat() if runs_tasks else nullcontext()
+        with tasks, write_behind if is_alone else nullcontext():
+            web.run(listener) if count == 1 else _run_workers(count, listener)
+
+
+def _run_workers(count: int, listener: socket.socket) -> None:
+    """Raises CommandError."""
+    from gateway.pages.sums import answer_other_processes
+    from gateway.process.place import NoPlace, own_directory
+    from gateway.workers.supervisor import CannotStart, supervise
+
+    answer_other_processes()
+    try:
+        with own_directory(settings.DATA_DIR) as directory:
+            asyncio.run(supervise(count, listener, directory))
+    except (NoPlace, CannotStart) as error:
+        raise CommandError(str(error)) from None

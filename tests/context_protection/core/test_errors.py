@@ -1,6 +1,7 @@
 """An error tells its caller what to do next, repeats nothing long, and says nothing of ours."""
 
 import json
+import pickle
 from typing import Any
 
 import orjson
@@ -110,3 +111,10 @@ def test_no_error_is_over_the_smallest_cap_that_can_be_set(word: str, message: i
     text = json.dumps(error.document(), ensure_ascii=False)
     assert tokens.claude.count(text) <= SETTINGS["hard_cap"].range[0]
     assert json.loads(text)["error"]["data"]["parameter"]
+
+
+def test_an_error_of_another_process_is_the_same():
+    error = NotFound("No station 7.", reason="not_found", parameter="id", value=7, suggestion="List them.")
+    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 — our own
+    assert copy == error
+    assert copy.document() == error.document()

@@ -6,7 +6,8 @@ import weakref
 import pytest
 
 from context_protection.core import memory_text, text_traits
-from context_protection.core.memory_text import MemoryText
+from context_protection.core.cache_budget import Cache, CacheBudget
+from context_protection.core.memory_text import CHUNK_BYTES, PLAN_BYTES, MemoryText
 from context_protection.core.policy import DEFAULTS
 from context_protection.core.splitting.plans import ChunkSizes
 
@@ -81,9 +82,9 @@ def test_what_is_remembered_of_a_text_does_not_hold_it():
         assert held() is None
 
 
-def test_no_more_plans_are_remembered_than_is_said(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memory_text, "REMEMBERED", 2)
+def test_no_more_plans_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory_text, "_plans", Cache("chunk plans", CacheBudget(2 * (PLAN_BYTES + 2 * CHUNK_BYTES))))
     for number in range(4):
         text = MemoryText(f"{number} words.\n" * 50)
-        text.plan(text.version, cutting_of(text))
+        assert text.plan(text.version, cutting_of(text)).chunks == 1
     assert len(memory_text._plans) == 2

@@ -6,6 +6,7 @@ import jsonschema_rs
 import pytest
 
 from context_protection.core.policy import DEFAULTS, SETTINGS, Kind, Policy, RulerName, budget_schema, problems, resolve
+from context_protection.core.scopes import Breadth
 from context_protection.core.setting import Setting
 
 
@@ -67,6 +68,48 @@ def test_every_kind_with_a_default_of_its_own_exists():
     assert {kind for each in SETTINGS.values() for kind in each.by_kind} <= set(Kind)
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", set()),
+        ("phone", {"phone"}),
+        (" phone , guest.email,Alarm code ,items.*.note", {"phone", "guest.email", "Alarm code", "items.*.note"}),
+        ("none", set()),
+        ("none, phone", {"none", "phone"}),
+    ],
+)
+def test_withheld_fields_are_names_with_commas_between_them(text: str, names: set[str]):
+    assert SETTINGS["withheld_fields"].problem(text) is None
+    assert Policy(withheld_fields=text).withheld == names
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("phone,", "''"),
+        ("phone;email", "'phone;email'"),
+        ("phone, a=b", "'a=b'"),
+        ("a..b, c", "'a..b'"),
+        (".email", "'.email'"),
+        ("-", "'-'"),
+        ("x" * 101, "'xxx"),
+    ],
+)
+def test_a_name_that_no_field_can_have_is_named(text: str, wrong: str):
+    problem = SETTINGS["withheld_fields"].problem(text)
+    assert problem is not None
+    assert problem.sentence.startswith(f"withheldFields has the name {wrong}")
+    assert "such as guestPhone" in problem.sentence
+
+
+def test_rollouts_change_neither_what_is_withheld_nor_what_belongs_to_one_operation():
+    assert {name for name, each in SETTINGS.items() if not each.is_for_trials} == {
+        "withheld_fields",
+        "sections",
+        "summary_fields",
+    }
+
+
 # -- The JSON Schema of a budget --------------------------------------------------------------------
 
 ODD: list[Any] = [None, True, False, "", "x", "5", "formula", "table", RulerName.CLAUDE, [], {}, 0.5, -1, 0, 10**12]
@@ -74,7 +117,7 @@ ODD: list[Any] = [None, True, False, "", "x", "5", "formula", "table", RulerName
 
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_the_schema_accepts_what_the_policy_accepts(setting: Setting):
-    schema = budget_schema(one_operation=True)
+    schema = budget_schema(Breadth.CONNECTOR if setting.whole_connectors_only else Breadth.OPERATION)
     low, high = setting.range or (0, 0)
     values = [*ODD, low - 1, low, high, high + 1]
     accepted = [value for value in values if jsonschema_rs.is_valid(schema, {setting.canonical_name: value})]
@@ -82,11 +125,13 @@ def test_the_schema_accepts_what_the_policy_accepts(setting: Setting):
     assert accepted
 
 
-@pytest.mark.parametrize("one", [True, False])
-def test_a_budget_has_the_settings_of_its_scope_and_no_others(one: bool):
-    schema = budget_schema(one_operation=one)
-    names = {each.canonical_name for each in SETTINGS.values() if one or not each.one_operation_only}
-    assert set(schema["properties"]) == names
+@pytest.mark.parametrize("breadth", Breadth)
+def test_a_budget_has_the_settings_of_its_scope_and_no_others(breadth: Breadth):
+    schema = budget_schema(breadth)
+    one, whole = breadth is Breadth.OPERATION, breadth in (Breadth.ALL, Breadth.CONNECTOR)
+    assert ("sections" in schema["properties"]) == ("summaryFields" in schema["properties"]) == one
+    assert ("withheldFields" in schema["properties"]) == whole
+    assert len(schema["properties"]) == len(SETTINGS) - (1 if one else 2 if whole else 3)
     assert not jsonschema_rs.is_valid(schema, {"chunksize": 5})
     assert jsonschema_rs.is_valid(schema, {})
     assert jsonschema_rs.is_valid(schema, {"summaryFields": "id"}) == one

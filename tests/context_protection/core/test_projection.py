@@ -1,8 +1,12 @@
 """Parts of a record by path keep their place in its structure (FR-017)."""
 
-import pytest
+from typing import Any
 
-from context_protection.core.projection import get, project, resolves, wanted
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context_protection.core.projection import column, get, project, resolves, wanted
 
 RECORD = {
     "id": 7,
@@ -84,3 +88,16 @@ def test_a_value_is_found_by_its_path_and_nothing_is_none():
     assert get(RECORD, "price.tax.vat") == 5
     assert get(RECORD, "price.duty.vat") is None
     assert get(RECORD, "items.name") is None
+
+
+names = st.sampled_from(["a", "b", "*"])
+values = st.recursive(
+    st.none() | st.integers(0, 9) | st.text("ab", max_size=2),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(names, below, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.lists(values, max_size=4), st.lists(names, min_size=1, max_size=4).map(".".join))
+def test_a_column_has_the_value_of_each_record(records: list[Any], path: str):
+    assert column(records, path) == [get(record, path) for record in records]

@@ -22,6 +22,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core import tokens
+from context_protection.core.cache_budget import Cache, CacheBudget
 from context_protection.core.tokens import ClaudeRuler, claude, run_counter
 from context_protection.core.tokens.ctok_vocabulary import Ctok, load_counter
 from context_protection.core.tokens.run_counter import Prices, RunCounter
@@ -421,7 +422,8 @@ def test_threads_load_the_vocabulary_once_and_measure_the_same(monkeypatch: pyte
         return int(check(text, version))
 
     monkeypatch.setattr(ctok, "token_count", checking)
-    monkeypatch.setattr(run_counter, "REMEMBERED_RUNS", 200)  # so that prices come and go all the while
+    monkeypatch.setattr(run_counter, "BLOCK", 1000)
+    monkeypatch.setattr(run_counter.Prices.__init__, "__defaults__", (CacheBudget(20_000),))  # prices come and go
     ruler, texts = ClaudeRuler(), [text_of(kind, 4) for kind in MAKERS]
     measured: list[list[int]] = []
     threads = [threading.Thread(target=lambda: measured.append([ruler.count(t) for t in texts])) for _ in range(8)]
@@ -434,21 +436,34 @@ def test_threads_load_the_vocabulary_once_and_measure_the_same(monkeypatch: pyte
 
 
 def test_prices_are_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_counter, "REMEMBERED_RUNS", 100)
+    monkeypatch.setattr(run_counter, "BLOCK", 1000)
+    budget = CacheBudget(40_000)
     asked: list[str] = []
 
     def price(run: str) -> int:
         asked.append(run)
         return len(run)
 
-    prices = Prices(price)
+    prices = Prices(price, budget)
     assert prices["word"] == prices["word"] == 4
     assert [prices[str(number)] for number in range(150)] == [len(str(number)) for number in range(150)]
     assert prices["word"] == 4
     assert asked.count("word") == 1, "a flood washed it out"
     for number in range(1_000):
         assert prices[f"n{number}"] > 0
-    assert len(prices) <= 100
+        assert budget.used <= 40_000
+    assert 100 < sum(map(len, prices._generations.values())) < 500
+
+
+def test_prices_that_the_budget_has_dropped_are_found_again() -> None:
+    budget = CacheBudget(40_000)
+    prices, other = Prices(len, budget), Cache[str, bytes]("other", budget)
+    assert prices["word"] == 4
+    other.put("all", b"", 39_000)
+    assert len(prices) == 0, "dropped"
+    assert prices["word"] == 4
+    assert other.get("all") is None
+    assert budget.used_by_cache()["token prices"] == budget.used > 0
 
 
 # ---- without ctok ---------------------------------------------------------------------------------

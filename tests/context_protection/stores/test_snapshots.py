@@ -17,8 +17,10 @@ from context_protection.core.errors import InvalidCursor, StoreUnavailable
 from context_protection.core.upstream_pages import SourcePage, stored_pages
 from context_protection.models import StoredWalk
 from context_protection.stores.guard import FIRST_COOLDOWN, Guard
-from context_protection.stores.snapshots import MAX_AT_ONCE, PREFIX, RedisSnapshots, TableSnapshots
+from context_protection.stores.redis_snapshots import PREFIX, RedisSnapshots
+from context_protection.stores.table_snapshots import MAX_AT_ONCE, TableSnapshots
 from context_protection.stores.transient import TransientSnapshots
+from context_protection.stores.write_behind import WriteBehindSnapshots
 from context_protection.tasks import purge_expired_walks
 from tests.needs import REDIS
 from tests.servers import Server, redis_server, until
@@ -27,6 +29,7 @@ from tests.simulators.tcp_proxy import tcp_proxy
 pytestmark = pytest.mark.django_db
 
 REDIS_URL = "redis://127.0.0.1:6379/14"
+NEVER = 1e6  # seconds until a batch is written
 
 
 def stored_snapshot(expires_in: float = 600, first_block: bytes = b"\x00\xff") -> Snapshot:
@@ -59,10 +62,17 @@ def own_redis(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["table", "transient", pytest.param("redis", marks=pytest.mark.cluster), "redis away"])
+STORES = ["table", "write behind", "transient", pytest.param("redis", marks=pytest.mark.cluster), "redis away"]
+
+
+@pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest) -> Iterator[SnapshotStore]:
     if request.param == "table":
         yield TableSnapshots()
+        return
+    if request.param == "write behind":
+        with WriteBehindSnapshots(TableSnapshots(), NEVER) as written_behind:
+            yield written_behind
         return
     if request.param == "transient":
         yield TransientSnapshots()

@@ -100,7 +100,7 @@ def switched_on_again() -> Iterator[None]:
 
 @pytest.mark.usefixtures("switched_on_again")
 def test_a_connector_that_is_off_has_no_tools_over_any_transport(admin_client: Client, doors: Doors):
-    assert set(ConnectorSwitch.objects.values_list("connector", flat=True)) == {"hostaway", "nsip"}
+    assert set(ConnectorSwitch.objects.values_list("connector", flat=True)) == {"codebase", "hostaway", "nsip"}
     switch = ConnectorSwitch.objects.get(connector="nsip")
     address = f"/admin/access/connectorswitch/{switch.pk}/change/"
     assert admin_client.post(address, {}).status_code == 302

@@ -13,8 +13,8 @@ from context_protection.core import tokens
 from context_protection.core.payloads import Envelope, Outcome
 from gateway.dispatch import audit
 from gateway.dispatch.audit import Auditor, Counter, Provider
-from gateway.dispatch.response_cache import response_cache
 from telemetry.models import TokenAudit
+from tests.caches import keep_responses
 from tests.doors import Doors
 from tests.simulators.provider import CountingProvider, counting_provider
 
@@ -230,7 +230,7 @@ def test_an_answer_of_the_dispatcher_is_audited_and_its_meta_is_unchanged(doors:
 
 @pytest.mark.django_db
 def test_an_answer_that_is_sent_again_is_audited_again(doors: Doors, monkeypatch):
-    monkeypatch.setattr(response_cache, "most_bytes", 1 << 20)
+    keep_responses(monkeypatch)
     auditor = on_this_thread()
     monkeypatch.setattr(audit, "_auditor", auditor)
     for _ in range(3):

@@ -8,9 +8,9 @@ from django.test import Client as HttpClient
 from context_protection.core import tokens
 from context_protection.core.tokens import claude
 from context_protection.models import TokenBudget
-from gateway.dispatch.response_cache import response_cache
 from telemetry import attempts, recorder
 from telemetry.models import TelemetryRecord
+from tests.caches import keep_responses
 from tests.doors import Doors
 from tests.gateway.test_failing_upstreams import Bad
 from tests.gateway.test_failing_upstreams import bad as bad  # a fixture
@@ -52,7 +52,7 @@ def test_an_answered_list_says_who_asked_with_what_and_where_it_stands_in_its_ch
 
 @pytest.mark.django_db
 def test_an_answer_from_the_response_cache_is_told_apart(doors: Doors, monkeypatch):
-    monkeypatch.setattr(response_cache, "most_bytes", 1 << 20)
+    keep_responses(monkeypatch)
     for _ in range(2):
         get(doors, "/api/v1/bookings?limit=3")
     assert recorder.flush()

@@ -14,6 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from context_protection.configuration import policies
 from context_protection.configuration.revisions import contents, revisions
+from context_protection.core.cache_budget import ENTRY_BYTES, CacheBudget
 from context_protection.core.errors import NotAuthenticated
 from context_protection.core.payloads import Envelope
 from context_protection.models import TokenBudget
@@ -32,6 +33,7 @@ from gateway.dispatch.dispatch import serve, serve_blocking
 from gateway.dispatch.response_cache import OVERHEAD, CachedResponse, CacheKey, ResponseCache, canonical, response_cache
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
+from tests.caches import keep_responses
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +41,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in production; the tests of everything else have no such memory."""
-    monkeypatch.setattr(response_cache, "most_bytes", 1 << 20)
+    keep_responses(monkeypatch)
 
 
 def body(caller: Caller, operation: str = "list_bookings", door: Any = hints.rest, **arguments: Any) -> bytes:
@@ -144,7 +146,9 @@ async def test_an_answer_is_kept_no_longer_than_its_key(api_key: str):
     call = Call("list_bookings", {}, caller, "websocket", hints.mcp)
     await serve(call)
     assert call.key is not None
-    assert response_cache._entries[call.key].until <= time.monotonic() + 30
+    stored = response_cache.entries.get(call.key)
+    assert stored is not None
+    assert stored.until <= time.monotonic() + 30
 
 
 def test_what_changes_while_a_call_begins_is_obeyed_by_the_next(caller: Caller, monkeypatch: pytest.MonkeyPatch):
@@ -204,13 +208,17 @@ def entry(size: int, until: float = float("inf")) -> CachedResponse:
     return CachedResponse(Envelope(b"x" * size, "plain", 1, 1, 1), 4000, state, until)
 
 
+def cache_of(most_bytes: int) -> ResponseCache:
+    return ResponseCache(CacheBudget(most_bytes))
+
+
 def key_of(arguments: str) -> CacheKey:
     return CacheKey("list_bookings", "somebody", None, arguments)
 
 
 def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
     operation = catalogue.get("list_bookings")
-    memory = ResponseCache(3 * (1000 + OVERHEAD + len("a")))
+    memory = cache_of(3 * (1000 + OVERHEAD + ENTRY_BYTES + len("a")))
     for name in ("a", "b", "c"):
         memory.store(key_of(name), entry(1000))
     assert memory.find(key_of("a"), operation) is not None
@@ -218,13 +226,14 @@ def test_it_holds_so_many_bytes_and_forgets_the_longest_unused():
     found = {name for name in "abcd" if memory.find(key_of(name), operation)}
     assert found == {"a", "c", "d"}
     memory.store(key_of("huge"), entry(10_000))
-    assert not any(memory.find(key_of(name), operation) for name in (*"abcd", "huge"))
+    assert memory.find(key_of("huge"), operation) is None
+    assert all(memory.find(key_of(name), operation) for name in found), "nothing had to go for it"
     memory.store(key_of("e"), entry(1000))
     assert memory.find(key_of("e"), operation) is not None
 
 
 def test_long_arguments_take_room_too(caller: Caller):
-    memory = ResponseCache(10 * OVERHEAD)
+    memory = cache_of(10 * OVERHEAD)
     key = Call("list_bookings", {"guestName": "x" * 20 * OVERHEAD}, caller, "rest", hints.rest).key
     assert key is not None
     memory.store(key, entry(10))
@@ -232,7 +241,7 @@ def test_long_arguments_take_room_too(caller: Caller):
 
 
 def test_the_same_call_again_takes_no_more_room():
-    memory = ResponseCache(3 * (1000 + OVERHEAD))
+    memory = cache_of(3 * (1000 + OVERHEAD + ENTRY_BYTES))
     for _ in range(10):
         memory.store(key_of("a"), entry(1000))
     memory.store(key_of("b"), entry(1000))
@@ -241,7 +250,7 @@ def test_the_same_call_again_takes_no_more_room():
 
 @pytest.mark.parametrize("what", [revisions, contents])
 def test_what_rests_on_an_earlier_state_is_dropped(what: Any):
-    memory = ResponseCache(1 << 20)
+    memory = cache_of(1 << 20)
     memory.store(key_of("a"), entry(10))
     what.bump()
     assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
@@ -254,11 +263,11 @@ def test_of_a_call_that_is_new_no_state_is_read():
         raise AssertionError("it was read")
 
     operation = dataclasses.replace(catalogue.get("list_bookings"), version=version)
-    assert ResponseCache(1 << 20).find(key_of("a"), operation) is None
+    assert cache_of(1 << 20).find(key_of("a"), operation) is None
 
 
 def test_what_is_too_old_is_dropped():
-    memory = ResponseCache(1 << 20)
+    memory = cache_of(1 << 20)
     memory.store(key_of("a"), entry(10, until=0))
     assert memory.find(key_of("a"), catalogue.get("list_bookings")) is None
 

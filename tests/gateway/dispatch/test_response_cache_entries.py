@@ -6,16 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from context_protection.core.cache_budget import ENTRY_BYTES, CacheBudget
 from context_protection.core.payloads import Envelope
 from gateway.dispatch.response_cache import OVERHEAD, CachedResponse, CacheKey, ResponseCache
 
 ENVELOPE = Envelope(body=b"x" * 100, outcome="plain", estimated_tokens=1, claude_tokens=1, original_tokens=1)
-ENTRY = 100 + 2 + OVERHEAD  # bytes: the body, the arguments "{}", and the rest
+ENTRY = 100 + 2 + OVERHEAD + ENTRY_BYTES  # bytes: the body, the arguments "{}", and the rest
 
 
 @pytest.fixture
 def cache() -> ResponseCache:
-    return ResponseCache(3 * ENTRY)
+    return ResponseCache(CacheBudget(3 * ENTRY))
 
 
 def key(number: int, caller: str = "key:1") -> CacheKey:

@@ -20,7 +20,7 @@ from gateway.mcp.sessions import RESTART, Ending, Sessions
 from gateway.mcp.tools import fingerprint
 
 pytestmark = pytest.mark.django_db
-PATIENCE = 20
+PATIENCE = 60
 
 
 async def test_a_key_that_expires_ends_its_connections_also_if_its_expiry_was_set_later(

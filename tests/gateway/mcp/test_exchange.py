@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -13,14 +12,10 @@ from context_protection.core.policy import Kind
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
-from gateway.mcp import exchange, progress
-from gateway.mcp.http import StreamableHTTP
-from gateway.mcp.server import build_server
-from gateway.mcp.sessions import Sessions
+from gateway.mcp import exchange, plain_calls, progress
+from tests.gateway.mcp.http_client import Client, answered, asking
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream", "host": "testserver"}
 
 
 class Held:
@@ -45,69 +40,6 @@ def held() -> Iterator[Held]:
     catalogue.offer([Operation("held", "Held", "Waits.", Kind.RECORD, {}, held.fetch, "", form=())])
     yield held
     catalogue.withdraw("held")
-
-
-class Client:
-    """One HTTP request on an ASGI connection. `sent`: what the server has sent of its response."""
-
-    def __init__(self, key: str, body: Any, **headers: str) -> None:
-        fields = {**HEADERS, "authorization": f"Bearer {key}", **headers}
-        self.scope = {
-            "type": "http",
-            "method": "POST",
-            "path": "/mcp",
-            "query_string": b"",
-            "headers": [(name.encode(), value.encode()) for name, value in fields.items()],
-        }
-        self.events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.events.put_nowait({"type": "http.request", "body": content, "more_body": False})
-        self.sent: list[dict[str, Any]] = []
-        self.something = asyncio.Event()
-
-    async def send(self, message: dict[str, Any]) -> None:
-        self.sent.append(message)
-        self.something.set()
-
-    def leaves(self) -> None:
-        self.events.put_nowait({"type": "http.disconnect"})
-
-    @property
-    def status(self) -> int:
-        return int(self.sent[0]["status"])
-
-    @property
-    def kind(self) -> str:
-        headers: dict[bytes, bytes] = dict(self.sent[0]["headers"])
-        return headers.get(b"content-type", b"").decode()
-
-    @property
-    def content(self) -> bytes:
-        return b"".join(message.get("body", b"") for message in self.sent[1:])
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        """Those of a stream, in order."""
-        lines = self.content.decode().split("\r\n")
-        return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
-
-
-@asynccontextmanager
-async def asking(client: Client) -> AsyncIterator["asyncio.Task[None]"]:
-    door = StreamableHTTP(build_server(), Sessions(), stateless=True)
-    task = asyncio.create_task(door(client.scope, client.events.get, client.send))
-    try:
-        yield task
-        await asyncio.wait_for(task, 20)
-    finally:
-        task.cancel()
-        await door.stop()
-
-
-async def answered(client: Client) -> Client:
-    async with asking(client):
-        pass
-    return client
 
 
 def call(tool: str, token: str | None = None, **arguments: Any) -> dict[str, Any]:
@@ -211,12 +143,16 @@ async def test_a_progress_token_of_many_digits_costs_no_answer(
     assert json.loads(client.content)["id"] == "seven"
 
 
-async def test_what_fails_inside_says_nothing_of_itself(api_key: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("token", [None, "t"], ids=["plain", "with progress"])
+async def test_what_fails_inside_says_nothing_of_itself(
+    api_key: str, monkeypatch: pytest.MonkeyPatch, token: str | None
+):
     async def failing(*_: Any, **__: Any) -> dict[str, Any]:
         raise RuntimeError("the password is hunter2")
 
-    monkeypatch.setattr(exchange, "serve_one", failing)
-    client = await answered(Client(api_key, call("list_bookings")))
+    for module, name in ((exchange, "serve_one"), (plain_calls, "serve")):
+        monkeypatch.setattr(module, name, failing)
+    client = await answered(Client(api_key, call("list_bookings", token=token)))
     assert json.loads(client.content)["error"]["code"] == -32603
     assert b"hunter2" not in client.content
 

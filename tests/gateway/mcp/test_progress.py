@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -13,11 +13,9 @@ from gateway.mcp.progress import reported
 
 
 class Ears:
-    """What the SDK's context of a request offers to those who report."""
+    """A client that hears reports."""
 
     def __init__(self) -> None:
-        self.session = self
-        self.meta: dict[str, Any] = {"progress_token": 0}
         self.heard: list[Any] = []
         self.figures: list[tuple[float, float | None]] = []
         self.something = asyncio.Event()
@@ -36,7 +34,7 @@ async def turns() -> None:
 async def test_what_is_over_is_not_reported_any_more(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(progress, "REPORT_SECONDS", 0)
     ears = Ears()
-    async with reported(cast(Any, ears), "list_bookings"):
+    async with reported(ears.report_progress, "list_bookings"):
         await asyncio.wait_for(ears.something.wait(), 20)
     heard = list(ears.heard)
     assert heard[0].startswith("list_bookings: ")
@@ -47,7 +45,7 @@ async def test_what_is_over_is_not_reported_any_more(monkeypatch: pytest.MonkeyP
 async def test_what_is_quick_is_not_reported_at_all(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(progress, "REPORT_SECONDS", 0)
     ears = Ears()
-    async with reported(cast(Any, ears), "list_bookings"):
+    async with reported(ears.report_progress, "list_bookings"):
         pass
     await turns()
     assert ears.heard == []
@@ -62,7 +60,7 @@ def upstream_says(*reports: tuple[float, float | None, str | None]) -> None:
 
 async def test_what_an_upstream_says_is_told_as_it_stands_and_before_the_answer():
     ears = Ears()
-    async with reported(cast(Any, ears), "files_copy"):
+    async with reported(ears.report_progress, "files_copy"):
         upstream_says((0, 3, "one"), (1, 3, None), (3, 3, "done"))
     assert ears.figures == [(0, 3), (1, 3), (3, 3)]
     assert ears.heard == ["one", None, "done"]
@@ -71,7 +69,7 @@ async def test_what_an_upstream_says_is_told_as_it_stands_and_before_the_answer(
 
 async def test_progress_rises_although_an_upstream_begins_anew():
     ears = Ears()
-    async with reported(cast(Any, ears), "files_copy"):
+    async with reported(ears.report_progress, "files_copy"):
         upstream_says((5, 5, "first part"), (1, 4, "second part"), (1, None, None), (6, 8, "third part"))
     steps = [done for done, _ in ears.figures]
     assert all(one < other for one, other in pairwise(steps))
@@ -82,7 +80,7 @@ async def test_progress_rises_although_an_upstream_begins_anew():
 async def test_between_reports_of_an_upstream_that_is_slow_a_client_hears_that_it_runs(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(progress, "REPORT_SECONDS", 0)
     ears = Ears()
-    async with reported(cast(Any, ears), "files_copy"):
+    async with reported(ears.report_progress, "files_copy"):
         upstream_says((0.1, 1, "begun"))
         while not any("so far" in (words or "") for words in ears.heard):
             ears.something.clear()
@@ -96,22 +94,20 @@ async def test_between_reports_of_an_upstream_that_is_slow_a_client_hears_that_i
 
 async def test_an_upstream_that_says_too_much_is_cut_short():
     ears = Ears()
-    async with reported(cast(Any, ears), "files_copy"):
+    async with reported(ears.report_progress, "files_copy"):
         upstream_says(*((step, None, None) for step in range(10_000)))
     assert len(ears.figures) == progress.MAX_WAITING
     assert ears.figures[-1] == (9_999, None)
 
 
 async def test_no_upstream_is_asked_where_the_client_did_not():
-    ears = Ears()
-    ears.meta = {}
-    async with reported(cast(Any, ears), "files_copy"):
+    async with reported(None, "files_copy"):
         assert listener.get() is None
 
 
 async def test_what_an_upstream_says_after_the_answer_is_not_told():
     ears = Ears()
-    async with reported(cast(Any, ears), "files_copy"):
+    async with reported(ears.report_progress, "files_copy"):
         late = listener.get()
     assert late is not None
     late(1, 2, "too late")
@@ -130,7 +126,7 @@ class Busy(Ears):
 async def test_the_answer_waits_for_the_report_that_is_on_its_way():
     """It has left the queue, and the client has not taken it yet."""
     busy = Busy()
-    async with reported(cast(Any, busy), "files_copy"):
+    async with reported(busy.report_progress, "files_copy"):
         upstream_says((3, 3, "done"))
         await asyncio.sleep(0)
     assert busy.heard == ["done"]
@@ -146,7 +142,7 @@ async def test_a_client_that_takes_nothing_does_not_hold_up_its_answer(monkeypat
     monkeypatch.setattr(progress, "LAST_SECONDS", 0.01)
     stuck = Stuck()
     async with asyncio.timeout(20):
-        async with reported(cast(Any, stuck), "files_copy"):
+        async with reported(stuck.report_progress, "files_copy"):
             upstream_says((1, 2, "one"))
             await stuck.something.wait()
     assert stuck.heard == []
@@ -165,7 +161,7 @@ async def test_a_client_that_cannot_be_told_disturbs_neither_the_call_nor_the_lo
     loop.set_exception_handler(lambda _, context: unheard.append(context))
     try:
         ears = Deaf()
-        async with reported(cast(Any, ears), "files_copy"):
+        async with reported(ears.report_progress, "files_copy"):
             upstream_says((1, 2, "one"))
             await asyncio.wait_for(ears.something.wait(), 20)
             await turns()

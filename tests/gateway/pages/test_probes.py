@@ -12,6 +12,7 @@ from gateway.access.callers import identify
 from gateway.access.visits import Visit
 from gateway.pages import probes
 from gateway.process import database_reach, readiness
+from gateway.process.postgres.deadline import ConnectionWithDeadline
 from gateway.process.readiness import Readiness
 
 pytestmark = pytest.mark.django_db
@@ -61,11 +62,11 @@ async def test_calls_can_be_answered(looked: Readiness):
 
 
 async def test_calls_cannot_be_answered_without_the_database(monkeypatch: pytest.MonkeyPatch, looked: Readiness):
-    def broken(self: Any) -> Any:
+    def broken(*_: Any) -> Any:
         raise DatabaseError
 
     monkeypatch.setattr(type(connection._connections["default"]), "cursor", broken)
-    monkeypatch.setattr(Readiness, "_ask_postgres", broken)
+    monkeypatch.setattr(ConnectionWithDeadline, "execute", broken)
     looked.look()
     status, _, document = await ask("/readyz")
     assert (status, document["status"], document["database"]) == (503, "down", False)

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from django.test import Client
 
 from context_protection.configuration.revisions import revisions
+from context_protection.core.tokens import claude
 from gateway.mcp.tools import unrestricted_list
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +38,16 @@ def test_a_page_says_that_clients_must_search(admin_client: Client, page: str, l
     text = admin_client.get(page).content.decode()
     assert "It is over its budget" in text
     assert unrestricted_list().whole > settings.TOOL_LIST_BUDGET
+
+
+def test_only_what_a_model_reads_counts():
+    """Once, titles and hints counted, which clients keep to themselves: the gauge showed an eighth more."""
+    read_by_models = [
+        {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema}
+        for tool in (each.tool for each in unrestricted_list().definitions)
+    ]
+    counted = claude.count(orjson.dumps(read_by_models).decode())
+    assert unrestricted_list().whole == pytest.approx(counted, rel=0.002)
 
 
 def test_a_server_is_added_knowing_how_much_room_is_left(admin_client: Client, settings: Any):

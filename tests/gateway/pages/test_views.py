@@ -16,10 +16,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from context_protection.breaker import OPENS_AFTER
+from context_protection.core.cache_budget import ENTRY_BYTES, Cache, cache_budget
 from context_protection.models import TokenBudget
-from gateway.api.errors import server_error
 from gateway.catalog.catalog import catalogue
 from gateway.dispatch.configuration import current
+from gateway.error_pages import server_error
 from gateway.upstreams.client import Upstream
 from gateway.upstreams.registry import upstreams
 from telemetry import recorder
@@ -134,17 +135,16 @@ def test_home_shows_the_path_to_staff_only(client, settings, api_key, is_public)
 
 
 @pytest.mark.django_db
-def test_home_asks_the_database_no_more_than_health_and_the_lights(admin_client):
+def test_home_asks_the_database_no_more_than_health(admin_client):
+    """Once, home read the lights twice."""
     current()  # the configuration is in memory, as after any call
     lights_now()  # what is usual was read
     with CaptureQueriesContext(connection) as of_health:
         admin_client.get("/health")
-    with CaptureQueriesContext(connection) as of_lights:
-        lights_now()
     with CaptureQueriesContext(connection) as of_home:
         admin_client.get("/")
     assert 5 < len(reads(of_health)) <= 24
-    assert len(reads(of_home)) <= len(reads(of_health)) + len(reads(of_lights))
+    assert len(reads(of_home)) <= len(reads(of_health))
 
 
 def reads(queries: CaptureQueriesContext) -> list[str]:
@@ -312,6 +312,16 @@ def dead_upstream() -> Iterator[None]:
 def test_health_is_degraded_while_an_upstream_is_down(admin_client, dead_upstream):
     document = admin_client.get("/health").json()
     assert (document["status"], document["upstreamsDown"]) == ("degraded", ["acme"])
+
+
+def test_health_shows_the_one_limit_of_all_caches_and_who_uses_it(admin_client):
+    kept = Cache[str, bytes]("test", cache_budget)
+    kept.put("key", bytes(1000), 1000)
+    caches = admin_client.get("/health").json()["caches"]
+    assert caches["limitBytes"] == 16 * 2**20
+    assert caches["byCache"]["test"] == 1000 + ENTRY_BYTES
+    assert caches["usedBytes"] == sum(caches["byCache"].values()) <= caches["limitBytes"]
+    kept.clear()
 
 
 def test_home_never_says_running_while_an_upstream_is_down(admin_client, dead_upstream):

@@ -5,6 +5,7 @@ import itertools
 import json
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -132,6 +133,27 @@ async def test_a_request_that_fails_gives_its_thread_back(handler: PooledHandler
     status, _ = await get(handler, "/failing")
     assert status == 500
     assert (await get(handler))[1] == before
+
+
+class NotingThread(ThreadPoolExecutor):
+    """A thread, with the number of functions that it was given."""
+
+    given = 0
+
+    def submit(self, *args: Any, **kwargs: Any) -> Any:
+        self.given += 1
+        return super().submit(*args, **kwargs)
+
+
+async def test_middleware_and_view_run_on_the_thread_in_one_go(db: None):
+    """The other two are the signals around a request."""
+    thread = NotingThread(1)
+    with override_settings(ROOT_URLCONF=__name__):
+        handler = PooledHandler()
+        handler._idle.append(thread)
+        assert (await get(handler))[0] == 200
+    thread.shutdown()
+    assert thread.given == 3
 
 
 # -- Threads are for whole requests -----------------------------------------------------------------

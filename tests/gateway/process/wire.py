@@ -15,7 +15,7 @@ from gateway.process.http_protocol import RequestLimits, bounded_http
 from gateway.process.unfinished_requests import Unfinished
 from gateway.process.web import SmallWebSocket
 
-PATIENCE = 20  # seconds, for what comes within one
+PATIENCE = 60  # seconds, for what comes within one
 
 
 @dataclass(frozen=True)

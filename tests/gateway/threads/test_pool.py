@@ -8,7 +8,7 @@ import pytest
 
 from gateway.threads.pool import LONG_SECONDS, WarmThreads
 
-PATIENCE = 20
+PATIENCE = 60
 
 
 def test_one_thing_after_another_is_done_by_one_thread():

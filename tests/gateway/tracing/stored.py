@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.e2e.serving import Serving
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 def a_stored_call(sluice: Serving, **figures: str) -> dict[str, Any]:

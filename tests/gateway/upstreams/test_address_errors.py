@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway.upstreams import addresses
 from gateway.upstreams.errors import AddressRefused
@@ -131,3 +133,56 @@ def test_a_host_in_ascii():
 )
 def test_the_origin_of_an_address(url: str, expected: str):
     assert addresses.origin(addresses.split(url)) == expected
+
+
+PIECES = [
+    "http",
+    "HTTPS",
+    "ftp",
+    "://",
+    ":",
+    "//",
+    "/",
+    "?",
+    "#",
+    "@",
+    "[",
+    "]",
+    "::1",
+    "Api.Example",
+    "ü.example",
+    ".",
+    "1",
+]
+PIECES += [".", "1", ":80", ":443", ":0", ":99999", "%2F", "a b", "\\", "\t", "\n", "\u2100", "\x7f", ";", "=", "&", ""]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9).map("".join), st.sampled_from(["", "http://h", "https://h:8443/"]))
+def test_an_address_is_located_where_urllib_finds_it(rest: str, beginning: str):
+    """Origins are remembered, so that an address is not taken apart each time it is called."""
+    url = beginning + rest
+    try:
+        parts = addresses.split(url)
+        host = addresses.ascii_host(parts)
+    except AddressRefused:
+        with pytest.raises(AddressRefused):
+            addresses.locate(url)
+        return
+    located = addresses.locate(url)
+    assert located.target == (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    assert (located.origin.text, located.origin.host) == (addresses.origin(parts), host)
+    assert located.origin.port == parts.port or (parts.port is None and located.origin.port in (80, 443))
+
+
+@pytest.mark.parametrize(
+    ("url", "authority", "target"),
+    [
+        ("https://Api.Example.com:443", "api.example.com", "/"),
+        ("http://api.example.com:443/?", "api.example.com:443", "/"),
+        ("https://[2001:DB8::1]:8443?a=1#b", "[2001:db8::1]:8443", "/?a=1"),
+        ("https://bücher.example/a%2Fb//c?q=/?#x?y", "xn--bcher-kva.example", "/a%2Fb//c?q=/?"),
+    ],
+)
+def test_what_a_request_names_of_an_address(url: str, authority: str, target: str):
+    located = addresses.locate(url)
+    assert (located.origin.authority, located.target) == (authority, target)

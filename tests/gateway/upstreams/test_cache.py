@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
+from context_protection.core.cache_budget import ENTRY_BYTES as OF_ANY_ENTRY
+from context_protection.core.cache_budget import CacheBudget
 from gateway.upstreams.cache import (
     ENTRY_BYTES,
-    MAX_ANSWERS,
     STALE_SECONDS,
     InFlightCalls,
     UpstreamCache,
@@ -15,6 +16,8 @@ from gateway.upstreams.cache import (
 )
 from gateway.upstreams.request import Request, Response
 from tests.gateway.upstreams.conftest import Time
+
+SMALL = len(b"{}") + ENTRY_BYTES + OF_ANY_ENTRY  # bytes of `answer()`
 
 
 def answer(body: bytes = b"{}", **headers: str) -> Response:
@@ -40,17 +43,16 @@ def test_it_is_there_for_a_day_after_that_and_then_it_is_not(time: Time):
     assert cache.find("key") is None
 
 
-def test_the_thousand_and_first_puts_out_the_first(time: Time):
-    cache = UpstreamCache(time)
-    for number in range(MAX_ANSWERS + 1):
+def test_the_one_too_many_puts_out_the_first(time: Time):
+    cache = UpstreamCache(time, most_answers=1000)
+    for number in range(1001):
         cache.store(number, answer(), 60)
-    assert cache.find(0) is None
-    assert cache.find(1) is not None
-    assert cache.find(MAX_ANSWERS) is not None
+        cache.find(0)
+    assert [number for number in range(1001) if cache.find(number) is None] == [0]
 
 
 def test_the_first_in_is_the_first_out_however_often_it_was_read(time: Time):
-    cache = UpstreamCache(time, most_answers=2)
+    cache = UpstreamCache(time, CacheBudget(2 * SMALL))
     cache.store("a", answer(), 60)
     cache.store("b", answer(), 60)
     cache.find("a")
@@ -59,24 +61,27 @@ def test_the_first_in_is_the_first_out_however_often_it_was_read(time: Time):
 
 
 def test_what_is_kept_again_is_new_and_takes_its_place_once(time: Time):
-    cache = UpstreamCache(time, most_bytes=2 * (100 + ENTRY_BYTES))
+    cache = UpstreamCache(time, CacheBudget(2 * SMALL))
     for _ in range(10):
-        cache.store("a", answer(bytes(100)), 60)
-    cache.store("b", answer(bytes(100)), 60)
-    cache.store("a", answer(bytes(100)), 60)
+        cache.store("a", answer(), 60)
+    cache.store("b", answer(), 60)
+    cache.store("a", answer(), 60)
     assert cache.find("a")
     assert cache.find("b")
-    cache.store("c", answer(bytes(100)), 60)
+    cache.store("c", answer(), 60)
     assert [key for key in "abc" if cache.find(key)] == ["a", "c"]
 
 
-def test_they_are_no_more_bytes_than_may_be(time: Time):
-    cache = UpstreamCache(time, most_bytes=10_000)
-    for number in range(10):
-        cache.store(number, answer(bytes(1000)), 60)
-    assert sum(len(found.body) + ENTRY_BYTES for n in range(10) if (found := cache.find(n))) <= 10_000
-    cache.store("huge", answer(bytes(20_000)), 60)
-    assert cache.find("huge") is None
+def test_many_upstreams_have_one_limit_together(time: Time):
+    budget = CacheBudget(40 * SMALL)
+    caches = [UpstreamCache(time, budget) for _ in range(100)]
+    for number, cache in enumerate(caches):
+        cache.store("key", answer(), 60)
+        assert budget.used <= 40 * SMALL
+        assert sum(other.find("key") is not None for other in caches) == min(number + 1, 40)
+    caches[0].store("key", answer(bytes(40 * SMALL)), 60)
+    assert caches[0].find("key") is None, "larger than all of it"
+    assert caches[-1].find("key") is not None, "nothing had to go for it"
 
 
 def test_what_says_no_store_is_not_kept_and_takes_what_was_kept_with_it(time: Time):

@@ -1,25 +1,20 @@
 """What is connected to is an address that has been looked at: a canary on this machine counts who comes."""
 
-import asyncio
-import select
 import socket
 import ssl
-import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
-from types import SimpleNamespace
 
-import httpcore2
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from pytest_django.fixtures import Settings
 
-from gateway.upstreams import network, transport
+from gateway.upstreams import network
 from gateway.upstreams.addresses import PRIVATE_TOO
 from gateway.upstreams.client import Upstream
 from gateway.upstreams.errors import AddressRefused, UpstreamUnavailable
@@ -88,16 +83,15 @@ async def test_an_address_that_takes_too_long_leaves_time_for_the_others(bad: Ba
         addresses = ["127.0.0.3", "127.0.0.3"]  # refuses at once
         addresses[place:place] = ["127.0.0.2"]
         names["api.example"] = [[*addresses[:2], "127.0.0.1"]]
-        stream = await network.CheckedNetwork(PRIVATE_TOO).connect_tcp("api.example", bad.port, 0.6)
-        await stream.aclose()
+        (await network.connected_socket("api.example", bad.port, PRIVATE_TOO, 3)).close()
 
 
 async def test_a_host_whose_name_cannot_be_resolved_is_not_connected_to(names: Names):
-    with pytest.raises(httpcore2.ConnectError) as failed:
+    with pytest.raises(network.UnknownHost) as failed:
         await network.resolve("no-such-host.invalid", 80)
     assert str(failed.value) == str(failed.value.__cause__)
     names["api.example"] = [[]]
-    with pytest.raises(httpcore2.ConnectError, match="no address"):
+    with pytest.raises(network.UnknownHost, match="no address"):
         await network.resolve("api.example", 80)
 
 
@@ -175,8 +169,8 @@ async def test_tls_verifies_the_name_and_not_the_address_that_is_connected_to(
     settings.ALLOW_PRIVATE_UPSTREAMS = True
     context, file = certified("api.example", tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", file)
-    transport._tls.cache_clear()
-    request.addfinalizer(transport._tls.cache_clear)
+    network.tls_context.cache_clear()
+    request.addfinalizer(network.tls_context.cache_clear)
     names["api.example"] = names["other.example"] = [["127.0.0.1"]]
     with bad_upstream(context) as secure:
         response = await Upstream("Acme").fetch(Request("GET", f"https://api.example:{secure.port}/ok"))
@@ -193,172 +187,3 @@ async def test_a_certificate_that_nobody_has_signed_is_not_trusted(tmp_path: Pat
         with pytest.raises(UpstreamUnavailable, match=r"certificate is not valid \(it is self-signed\)"):
             await Upstream("Acme").fetch(Request("GET", f"https://localhost:{secure.port}/ok"))
         assert secure.count == 0
-
-
-# -- Connections that are used again ------------------------------------------------------------------
-
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-@asynccontextmanager
-async def connected(serve: Serve) -> AsyncIterator[network.ReusableStream]:
-    """A connection to a server that does this with it, and closes it."""
-    served = asyncio.Event()
-
-    async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await serve(reader, writer)
-        writer.close()
-        served.set()
-
-    async with await asyncio.start_server(serve_one, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        stream = network.ReusableStream(await httpcore2.AnyIOBackend().connect_tcp("127.0.0.1", port))
-        yield stream
-        await stream.aclose()
-        await served.wait()
-
-
-async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.read()
-
-
-def reset(writer: asyncio.StreamWriter) -> None:
-    """Closes so that the other side gets an error instead of an end."""
-    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    writer.transport.abort()
-
-
-def end(writer: asyncio.StreamWriter) -> None:
-    writer.close()
-
-
-@pytest.mark.parametrize("closes", [reset, end])
-async def test_a_first_request_that_gets_no_answer_is_not_sent_again(closes: Callable[..., None]):
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readexactly(1)
-        closes(writer)
-
-    async with connected(serve) as stream:
-        await stream.write(b"x")
-        with pytest.raises(httpcore2.ReadError) as failed:
-            await stream.read(1)
-    assert not isinstance(failed.value, network.Dropped)
-
-
-@pytest.mark.parametrize("closes", [reset, end])
-async def test_a_further_request_that_gets_no_answer_may_be_sent_again(closes: Callable[..., None]):
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(await reader.readexactly(1))
-        await reader.readexactly(1)
-        closes(writer)
-
-    async with connected(serve) as stream:
-        await stream.write(b"x")
-        assert await stream.read(1) == b"x"
-        await stream.write(b"y")
-        with pytest.raises(network.Dropped) as failed:
-            await stream.read(1)
-    assert not isinstance(failed.value, network.Unsent)
-
-
-async def test_an_answer_that_breaks_off_is_not_an_answer_that_never_came():
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(await reader.readexactly(1))
-        writer.write(await reader.readexactly(1))
-        await writer.drain()
-        await reader.readexactly(1)
-        reset(writer)
-
-    async with connected(serve) as stream:
-        for sent in (b"x", b"y"):
-            await stream.write(sent)
-            assert await stream.read(1) == sent
-        await stream._stream.write(b"z")  # the server's sign to go on, which is no request
-        with pytest.raises(httpcore2.ReadError) as failed:
-            await stream.read(1)
-    assert not isinstance(failed.value, network.Dropped)
-
-
-async def test_an_answer_ends_where_the_server_closes():
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(await reader.readexactly(1))
-        writer.close()
-
-    async with connected(serve) as stream:
-        await stream.write(b"x")
-        assert [await stream.read(10), await stream.read(10)] == [b"x", b""]
-
-
-async def test_what_is_sent_in_pieces_is_sent_though_the_answer_has_begun():
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(await reader.readexactly(1))
-        await reader.readexactly(1)
-        writer.write(b"early")
-        await writer.drain()
-        writer.write(await reader.readexactly(1))
-
-    async with connected(serve) as stream:
-        await stream.write(b"x")
-        assert await stream.read(1) == b"x"
-        await stream.write(b"y")
-        await asyncio.to_thread(select.select, [stream.get_extra_info("socket")], [], [], 20)
-        await stream.write(b"z")
-        assert [await stream.read(5), await stream.read(1)] == [b"early", b"z"]
-
-
-async def test_a_silent_server_is_given_the_time_that_the_caller_says():
-    async with connected(silent) as stream:
-        await stream.write(b"x", 20)
-        with pytest.raises(httpcore2.ReadTimeout):
-            await stream.read(1, 0.01)
-
-
-async def test_a_server_that_encrypts_nothing_is_given_the_time_that_the_caller_says():
-    async with connected(silent) as stream:
-        with pytest.raises(httpcore2.ConnectTimeout):
-            await stream.start_tls(ssl.create_default_context(), "api.example", 0.01)
-
-
-async def test_an_idle_connection_is_looked_at_again_after_a_moment(monkeypatch: pytest.MonkeyPatch):
-    """The pool asks at the start and the end of every request."""
-    close, now = asyncio.Event(), [1000.0]
-    monkeypatch.setattr(network, "time", SimpleNamespace(monotonic=lambda: now[0]))
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await close.wait()
-        writer.close()
-
-    async with connected(serve) as stream:
-        assert stream.get_extra_info("is_readable") is False
-        close.set()
-        await asyncio.to_thread(select.select, [stream.get_extra_info("socket")], [], [], 20)
-        now[0] += network.IDLE_CHECK_SECONDS / 2
-        assert stream.get_extra_info("is_readable") is False
-        now[0] += network.IDLE_CHECK_SECONDS / 2
-        assert stream.get_extra_info("is_readable") is True
-        assert stream.get_extra_info("is_readable") is True
-
-
-async def test_a_connection_that_this_side_has_closed_is_not_used_again():
-    async with connected(silent) as stream:
-        assert stream.get_extra_info("is_readable") is False
-    assert network.ReusableStream(stream._stream).get_extra_info("is_readable") is True
-
-
-async def test_a_connection_that_has_just_been_looked_at_is_looked_at_again_before_it_is_used():
-    """Nothing is sent then, so that even what must not be repeated can be sent over another."""
-    close = asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(await reader.readexactly(1))
-        await close.wait()
-        writer.close()
-
-    async with connected(serve) as stream:
-        await stream.write(b"x")
-        assert await stream.read(1) == b"x"
-        assert stream.get_extra_info("is_readable") is False
-        close.set()
-        await asyncio.to_thread(select.select, [stream.get_extra_info("socket")], [], [], 20)
-        with pytest.raises(network.Unsent):
-            await stream.write(b"x")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection.core.tokens import claude
-from gateway.upstreams import errors, transport
+from gateway.upstreams import errors, pool, transport
 from gateway.upstreams.addresses import PRIVATE_TOO, PUBLIC_ONLY, AllowedAddresses
 from gateway.upstreams.client import Upstream
 from gateway.upstreams.errors import (
@@ -25,8 +25,9 @@ from gateway.upstreams.errors import (
     UpstreamUnavailable,
 )
 from gateway.upstreams.limits import DEFAULT_LIMITS, CallLimits
+from gateway.upstreams.pool import MAX_CONNECTIONS
 from gateway.upstreams.request import Request
-from gateway.upstreams.transport import MAX_CONNECTIONS, TooLong, Undecodable
+from gateway.upstreams.transport import TooLong, Undecodable
 from tests.simulators.bad_upstream import OK, BadUpstream
 
 MB = 2**20
@@ -295,14 +296,14 @@ async def test_others_have_their_turn_while_much_is_unpacked_or_crumbs_are_read(
 
 
 async def test_upstreams_that_may_connect_to_the_same_share_connections_and_others_do_not():
-    assert await transport.pool(PUBLIC_ONLY) is await transport.pool(AllowedAddresses())
-    assert await transport.pool(PUBLIC_ONLY) is not await transport.pool(PRIVATE_TOO)
+    assert await pool.pool(PUBLIC_ONLY) is await pool.pool(AllowedAddresses())
+    assert await pool.pool(PUBLIC_ONLY) is not await pool.pool(PRIVATE_TOO)
 
 
 async def test_what_was_closed_is_opened_again_when_it_is_needed(bad: BadUpstream, acme: Callable[..., Upstream]):
     upstream = acme()
     await upstream.fetch(Request("GET", f"{bad.url}/ok"))
-    await transport.close_connections()
+    await pool.close_connections()
     await upstream.fetch(Request("GET", f"{bad.url}/ok"))
     assert bad.connections == 2
 

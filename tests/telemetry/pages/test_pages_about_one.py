@@ -37,7 +37,7 @@ def test_a_tool_says_that_it_fails_since_when_and_whose_fault_it_is(staff):
     # The first failed call is 614 s before now; what is said is its minute.
     first = (now - timedelta(seconds=614)).strftime("%H:%M")
     assert f"Failing since {first} (1" in text
-    assert "22 of 62 calls failed (35.5%), 22 of origin upstream." in text
+    assert "22 of 62 calls failed (35.5%), 22 because of upstreams." in text
     assert "<title>■ acme_get_order – Sluice</title>" in text
 
 

@@ -25,14 +25,14 @@ def test_too_few_answers_are_no_ground_for_one():
 
 def test_a_budget_that_shortens_few_answers_fits():
     found = recommend(answers((195, 900), (10, 6000)), BUDGET, HARD_CAP)
-    assert found.sentence == "The budget of 4,000 tokens fits: 10 of 205 answers were shortened (4.9%)."
+    assert found.sentence == "The budget of 4,000 tokens fits: 10 of 205 answers were over budget (4.9%)."
 
 
 def test_a_budget_that_most_answers_need_is_named_with_what_it_costs():
     found = recommend(answers((150, 1000), (45, 5200), (5, 9000)), BUDGET, HARD_CAP)
     assert found.budget == 5500
     assert found.sentence == (
-        "A budget of 5,500 tokens instead of 4,000: 50 of 200 answers were shortened (25.0%), and 5 would be. "
+        "A budget of 5,500 tokens instead of 4,000: 50 of 200 answers were over budget (25.0%), and 5 would be. "
         "Tokens sent: +94%."  # 45 answers of 5,200 instead of 1,000 tokens, of 200,000
     )
 
@@ -56,7 +56,7 @@ def test_the_page_of_a_tool_counts_its_own_answers_only(staff):
         *[a_call(at=at, operation="list_bookings")] * 40,
     )
     said = words(section(page(staff, "tools/get_booking/"), "recommendation"))
-    assert "60 of 260 answers were shortened (23.1%), and 0 would be." in said
+    assert "60 of 260 answers were over budget (23.1%), and 0 would be." in said
 
 
 # -- Fields of short answers ------------------------------------------------------------------------

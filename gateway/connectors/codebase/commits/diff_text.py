@@ -63,6 +63,7 @@ class _File:
     submodule: bool = False
     old_mode: int | None = None
     new_mode: int | None = None
+    cut: bool = False
     hunks: list[Hunk] = field(default_factory=list)
 
     @property
@@ -86,6 +87,7 @@ class _File:
             submodule=self.submodule,
             old_mode=self.old_mode,
             new_mode=self.new_mode,
+            cut=self.cut,
         )
 
 
@@ -150,7 +152,7 @@ class _DiffText:
                 break
             self._at += 1
         if self._at >= len(self._lines) and not file.says_something:
-            self.truncated = True
+            self.truncated = file.cut = True
         return file
 
     def _names(self, file: _File) -> None:
@@ -167,24 +169,24 @@ class _DiffText:
             if plain := _HUNK.match(line):
                 old, new = int(plain[2] or 1), int(plain[4] or 1)
                 self._at += 1
-                file.hunks.append(Hunk(int(plain[1]), int(plain[3]), plain[5], self._hunk_lines(old, new)))
+                file.hunks.append(Hunk(int(plain[1]), int(plain[3]), plain[5], self._hunk_lines(file, old, new)))
             elif combined := _COMBINED_HUNK.match(line):
                 parents = combined[2].split()
                 start = int(parents[0][1:].partition(",")[0])
                 self._at += 1
-                lines = self._combined_lines(len(parents), int(combined[4] or 1))
+                lines = self._combined_lines(file, len(parents), int(combined[4] or 1))
                 file.hunks.append(Hunk(start, int(combined[3]), combined[5], lines))
             else:
                 if line.startswith("@@"):
-                    self.truncated = True
+                    self.truncated = file.cut = True
                     self._at += 1
                 break
         if not file.hunks and not (file.added or file.deleted or file.old_mode or file.renamed):
-            self.truncated = True
+            self.truncated = file.cut = True
         first = file.hunks[0].lines if file.hunks else ()
         file.submodule = file.submodule or any(each.text.startswith("Subproject commit ") for each in first[:2])
 
-    def _hunk_lines(self, old: int, new: int) -> tuple[DiffLine, ...]:
+    def _hunk_lines(self, file: _File, old: int, new: int) -> tuple[DiffLine, ...]:
         lines: list[DiffLine] = []
         while self._at < len(self._lines) and (old > 0 or new > 0):
             line = self._line()
@@ -200,10 +202,10 @@ class _DiffText:
         if self._line().startswith("\\"):
             self._at += 1
         if old > 0 or new > 0:
-            self._cut(lines)
+            self._cut(file, lines)
         return tuple(lines)
 
-    def _combined_lines(self, parents: int, new: int) -> tuple[DiffLine, ...]:
+    def _combined_lines(self, file: _File, parents: int, new: int) -> tuple[DiffLine, ...]:
         """A merge's lines: a column a parent. A line that one parent lacks counts as added."""
         lines: list[DiffLine] = []
         while self._at < len(self._lines):
@@ -215,12 +217,12 @@ class _DiffText:
             lines.append(DiffLine(mark, self._line()[parents:]))
             self._at += 1
         if new > 0:
-            self._cut(lines)
+            self._cut(file, lines)
         return tuple(lines)
 
-    def _cut(self, lines: list[DiffLine]) -> None:
+    def _cut(self, file: _File, lines: list[DiffLine]) -> None:
         """The hunk is shorter than it says. Where the text ends within a line, half a line is no evidence."""
-        self.truncated = True
+        self.truncated = file.cut = True
         if lines and self._at >= len(self._lines) and not self._whole:
             lines.pop()
 
@@ -259,7 +261,7 @@ def _merged(files: list[FileChange]) -> tuple[FileChange, ...]:
         before = by_path.pop(file.path, None)
         if file.old_path in by_path and before is None:
             earlier = by_path.pop(file.old_path or "")
-            file = replace(file, hunks=earlier.hunks + file.hunks)
+            file = replace(file, hunks=earlier.hunks + file.hunks, cut=earlier.cut or file.cut)
             if earlier.kind is ChangeKind.ADDED:
                 file = replace(file, kind=ChangeKind.ADDED, old_path=None)
         by_path[file.path] = _both(before, file) if before else file
@@ -278,4 +280,5 @@ def _both(first: FileChange, then: FileChange) -> FileChange:
         old_path=first.old_path or then.old_path,
         hunks=first.hunks + then.hunks,
         old_mode=first.old_mode if first.old_mode is not None else then.old_mode,
+        cut=first.cut or then.cut,
     )

@@ -1,46 +1,64 @@
-"""Facts about a change, read from its lines: definitions, moved lines, dependencies, and what breaks callers."""
+"""Facts about a change, read from the lines of its diff: which definitions it adds, removes, renames or changes, how
+many lines it only moves, which dependencies differ, and which public names are gone, so that callers may break."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import chain, islice, takewhile
 
 from gateway.connectors.codebase.commits.definitions import Defined, definition_in
 from gateway.connectors.codebase.commits.dependencies import DependencyChange, dependency_changes
-from gateway.connectors.codebase.commits.path_kinds import PathKind, kind_of, language_of
 from gateway.connectors.codebase.git.changes import ChangeSet, DiffLine, FileChange
+from gateway.connectors.codebase.tree.path_kinds import PathKind, kind_of, language_of
 
-_SHORT = 8  # a shorter line, such as a bracket, says nothing when it stands on both sides
+_SHORT = 8  # characters; a line that is not longer, such as a bracket, is too common to count as moved
+_MOST_MOVED = 40_000  # lines of a diff that are searched for moved ones: more would hardly change the share
+# A comment line starts with one of these, in any language.
 COMMENT = ("#", "//", "/*", "*", "--", '"""', "'''", "<!--")
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """A file's definitions are names, each in one of the tuples; `renamed` holds (old, new). `broken`: public names of
-    source that are gone. `inside`: definitions whose body changed, by the hunks' headings."""
+    """What the diff of one file shows. `language`: "" if it is not known. `plus`, `minus`: how many lines.
+
+    The tuples hold names of definitions, such as functions and classes. `renamed`: (old, new). `changed`: the line that
+    defines it differs, for example in its parameters. `inside`: lines of its body differ. `broken`: public names that a
+    source file defined before the change, and no file of the change defines now.
+
+    `comments_only`: all lines that differ are comments or empty. `blanks_only`: nothing but white space, commas and
+    semicolons differs."""
 
     change: FileChange
     kind: PathKind
     language: str
     plus: int
     minus: int
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
-    changed: tuple[str, ...]
-    inside: tuple[str, ...]
-    broken: tuple[str, ...]
-    comments_only: bool
-    blanks_only: bool
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+    changed: tuple[str, ...] = ()
+    inside: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    comments_only: bool = False
+    blanks_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeFacts:
-    """`moved`: the share, 0 to 1, of the removed lines that stand again among the added ones."""
+    """`unread`: files that were not looked at, because the budget was used up. `moved`: the share of the removed lines
+    that are also among the added ones, 0 to 1. `truncated`: not all lines and files were looked at, so a definition
+    that seems to be removed may be in the others."""
 
     files: tuple[FileFacts, ...]
+    unread: tuple[FileChange, ...]
     dependencies: tuple[DependencyChange, ...]
     moved: float
     truncated: bool
+
+    @property
+    def count(self) -> int:
+        """How many files the change has, with those that were not looked at."""
+        return len(self.files) + len(self.unread)
 
     @property
     def plus(self) -> int:
@@ -51,15 +69,24 @@ class ChangeFacts:
         return sum(file.minus for file in self.files)
 
 
-def facts_of(changes: ChangeSet) -> ChangeFacts:
-    files = tuple(_file_facts(file) for file in changes.files)
+def facts_of(changes: ChangeSet, has_left: Callable[[], bool] = lambda: True) -> ChangeFacts:
+    """Looks at the first file in any case, and at the others for as long as `has_left` returns true."""
+    first, rest = changes.files[:1], changes.files[1:]
+    files = tuple(map(_file_facts, chain(first, takewhile(lambda _: has_left(), rest))))
     everywhere = {name for file in files for name in (*file.added, *(new for _, new in file.renamed))}
     return ChangeFacts(
         files=tuple(_without_moved(file, everywhere) for file in files),
-        dependencies=dependency_changes(changes.files),
-        moved=_moved(changes.files),
-        truncated=changes.truncated,
+        unread=changes.files[len(files) :],
+        dependencies=dependency_changes(tuple(file.change for file in files)),
+        moved=_moved(tuple(file.change for file in files)),
+        truncated=changes.truncated or len(files) < len(changes.files),
     )
+
+
+def plain_facts_of(changes: ChangeSet) -> ChangeFacts:
+    """The facts that need no definitions and dependencies: for a change where reading those failed, or was not within
+    the budget."""
+    return ChangeFacts(tuple(map(_plain_facts, changes.files)), (), (), 0.0, changes.truncated)
 
 
 def lines_of(file: FileChange) -> Iterable[DiffLine]:
@@ -67,31 +94,41 @@ def lines_of(file: FileChange) -> Iterable[DiffLine]:
 
 
 def _file_facts(file: FileChange) -> FileFacts:
-    language, kind = language_of(file.path), kind_of(file.path)
-    gone, come = _definitions(file, "-", language), _definitions(file, "+", language)
-    still = {name for name in _definitions(file, " ", language) if name in gone or name in come}
+    plain = _plain_facts(file)
+    gone, come = _definitions(file, "-", plain.language), _definitions(file, "+", plain.language)
+    # A name that an unchanged line defines too, such as another overload, is neither added nor removed.
+    still = {name for name in _definitions(file, " ", plain.language) if name in gone or name in come}
     removed = [name for name in gone if name not in come and name not in still]
     added = [name for name in come if name not in gone and name not in still]
-    renamed = _renamed([gone[name] for name in removed], [come[name] for name in added])
+    renamed = () if file.cut else _renamed([gone[name] for name in removed], [come[name] for name in added])
     olds, news = {old for old, _ in renamed}, {new for _, new in renamed}
     changed = [name for name in come if name in gone and gone[name].signature != come[name].signature]
     public = [name for name in removed if gone[name].public]
-    texts = [(line.mark, line.text.strip()) for line in lines_of(file) if line.mark != " "]
-    said = [text for _, text in texts if text]
-    return FileFacts(
-        change=file,
-        kind=kind,
-        language=language,
-        plus=sum(mark == "+" for mark, _ in texts),
-        minus=sum(mark == "-" for mark, _ in texts),
+    return replace(
+        plain,
         added=tuple(name for name in added if name not in news),
         removed=tuple(name for name in removed if name not in olds),
         renamed=renamed,
         changed=tuple(changed),
-        inside=_inside(file, language, {*added, *removed}),
-        broken=tuple(public) if kind is PathKind.SOURCE else (),
-        comments_only=bool(said) and bool(language) and all(text.startswith(COMMENT) for text in said),
-        blanks_only=bool(texts) and _squeezed(texts, "+") == _squeezed(texts, "-"),
+        inside=_inside(file, plain.language, {*added, *removed}),
+        broken=tuple(public) if plain.kind is PathKind.SOURCE else (),
+    )
+
+
+def _plain_facts(file: FileChange) -> FileFacts:
+    language = language_of(file.path)
+    texts = [(line.mark, line.text.strip()) for line in lines_of(file) if line.mark != " "]
+    said = [text for _, text in texts if text]
+    comments = bool(said) and bool(language) and all(text.startswith(COMMENT) for text in said)
+    blanks = bool(texts) and _squeezed(texts, "+") == _squeezed(texts, "-")
+    return FileFacts(
+        change=file,
+        kind=kind_of(file.path),
+        language=language,
+        plus=sum(mark == "+" for mark, _ in texts),
+        minus=sum(mark == "-" for mark, _ in texts),
+        comments_only=comments and not file.cut,
+        blanks_only=blanks and not file.cut,
     )
 
 
@@ -101,7 +138,7 @@ def _definitions(file: FileChange, mark: str, language: str) -> dict[str, Define
 
 
 def _renamed(gone: list[Defined], come: list[Defined]) -> tuple[tuple[str, str], ...]:
-    """A definition is renamed when its line is the same but for the name. An unclear pair is none."""
+    """(old, new) of definitions whose lines differ in the name alone. Where several lines fit, there is no pair."""
     shapes: dict[str, list[Defined]] = {}
     for each in come:
         shapes.setdefault(_shape(each), []).append(each)
@@ -115,35 +152,39 @@ def _shape(definition: Defined) -> str:
 
 
 def _inside(file: FileChange, language: str, named: set[str]) -> tuple[str, ...]:
-    """Git's heading is the last definition above a hunk; a nearer one among the unchanged lines takes its place."""
+    """The definitions that have changed lines in their body, without those that are `named`. Which definition a line
+    belongs to: at first the one in the hunk's heading, where git writes the last definition above the hunk; then the
+    last one on an unchanged line. It ends at a changed line that defines something or is not indented."""
     found: dict[str, None] = {}
     for hunk in file.hunks:
         current = definition_in(hunk.heading, language)
         for line in hunk.lines:
+            here = definition_in(line.text, language)
             if line.mark == " ":
-                current = definition_in(line.text, language) or current
+                current = here or current
+            elif here or line.text[:1].isidentifier():
+                current = None
             elif current and current.name not in named and line.text.strip():
                 found.setdefault(current.name)
-            if line.mark != " " and definition_in(line.text, language):
-                current = None
     return tuple(found)
 
 
 def _squeezed(texts: list[tuple[str, str]], mark: str) -> str:
+    """One side of the diff, without what a formatter changes."""
     return "".join("".join(text.split()) for each, text in texts if each == mark).replace(",", "").replace(";", "")
 
 
 def _moved(files: tuple[FileChange, ...]) -> float:
     sides: dict[str, Counter[str]] = {"+": Counter(), "-": Counter()}
-    for file in files:
-        for line in lines_of(file):
-            text = line.text.strip()
-            if line.mark != " " and len(text) > _SHORT:
-                sides[line.mark][text] += 1
+    for line in islice(chain.from_iterable(map(lines_of, files)), _MOST_MOVED):
+        text = line.text.strip()
+        if line.mark != " " and len(text) > _SHORT:
+            sides[line.mark][text] += 1
     gone = sides["-"].total()
     return (sides["-"] & sides["+"]).total() / gone if gone else 0.0
 
 
 def _without_moved(file: FileFacts, come: set[str]) -> FileFacts:
-    """A public name that another file defines now was moved: callers may still find it."""
+    """Without the broken names that some file of the change defines now: these were moved, so that callers may still
+    find them."""
     return replace(file, broken=tuple(name for name in file.broken if name not in come))

@@ -1,18 +1,20 @@
-"""How a project's authors named earlier changes to the same places: a vote of the past commits with similar paths."""
+"""Which type and scope a project's authors would give to a change, as in `fix(parser): …`: the past commits that have
+them vote, and the more similar a commit's paths are to those of the change, the more its vote counts."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from math import log, log2
+from math import log, log2, sqrt
 
-from gateway.connectors.codebase.commits.path_kinds import kind_of
+from gateway.connectors.codebase.commits.scope_habits import ScopeHabits
+from gateway.connectors.codebase.commits.scope_places import MOST_PATHS
 from gateway.connectors.codebase.commits.type_weights import TYPES
-from gateway.connectors.codebase.git.history import PastCommit
+from gateway.connectors.codebase.git.past_commit import PastCommit
+from gateway.connectors.codebase.tree.path_kinds import kind_of
 
-_PAST = 1000  # commits with a type, newest first; older ones add nothing
-_PATHS = 60  # a commit of more files tells little of any of them
+_PAST = 2_000  # commits with a type, newest first; older ones add little
 _SHARPNESS = 4  # how much more a similar commit counts than a less similar one
 _SUBJECT = re.compile(r"([A-Za-z]+)(?:\(([^)]*)\))?!?: ")
 _SPELLINGS = {"tests": "test", "doc": "docs", "feature": "feat"}
@@ -21,111 +23,93 @@ _SPELLINGS = {"tests": "test", "doc": "docs", "feature": "feat"}
 @dataclass(frozen=True, slots=True)
 class _Case:
     type: str
-    scope: str | None
+    scope: str  # empty: none
+    paths: tuple[str, ...]
     marks: frozenset[str]
     weight: float = 0.0
 
 
 class Habits:
-    """Made once for many questions. `commits`: newest first, read no further than is needed."""
+    """Made once, and asked about any number of changes. `commits`: newest first; those that are not needed are not
+    read. `shares`: of each type among all past commits, adding up to 1."""
 
     def __init__(self, commits: Iterable[PastCommit]) -> None:
         cases = list(islice(filter(None, map(_case, commits)), _PAST))
         seen = Counter(mark for case in cases for mark in case.marks)
+        # As in text search (inverse document frequency): the fewer commits have a feature, the more it weighs.
         self._worth = {mark: log((len(cases) + 1) / (count + 0.5)) for mark, count in seen.items()}
         self._unseen = log((len(cases) + 1) / 0.5)
-        self._cases = [_Case(case.type, case.scope, case.marks, self._weight(case.marks)) for case in cases]
-        types = Counter(case.type for case in cases)
-        self.shares = {each: (types[each] + 0.5) / (len(cases) + len(TYPES) / 2) for each in TYPES}
-        self._scopes = _ScopesByPlace(self._cases)
+        self._cases = [replace(case, weight=self._weight(case.marks)) for case in cases]
+        self._types = Counter(case.type for case in cases)
+        self.shares = {each: (self._types[each] + 0.5) / (len(cases) + len(TYPES) / 2) for each in TYPES}
+        self._types_of: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for case in cases:
+            for mark in case.marks:
+                self._types_of[mark][case.type] += 1
+        self._scopes = ScopeHabits([(case.type, case.scope, case.paths) for case in cases])
 
     def __len__(self) -> int:
         return len(self._cases)
 
     def type_votes(self, paths: Sequence[str]) -> dict[str, float]:
         """The share of each type among the similar commits, adding up to 1."""
-        votes = self._votes(paths)
         by_type: defaultdict[str, float] = defaultdict(float)
-        for case, vote in votes:
-            by_type[case.type] += vote
+        for case, likeness in zip(self._cases, self._likenesses(paths), strict=True):
+            by_type[case.type] += likeness**_SHARPNESS
         total = sum(by_type.values())
         return {each: (by_type[each] + 0.02 * self.shares[each]) / (total + 0.02) for each in TYPES}
 
-    def scope_of(self, paths: Sequence[str]) -> str | None:
-        """The scope that the authors would give, None where they would give none."""
-        votes: dict[str | None, float] = {}
-        for case, vote in self._votes(paths):
-            votes[case.scope] = votes.get(case.scope, 0.0) + vote
-        total = sum(votes.values()) or 1.0
-        by_place = self._scopes.logs(paths)
-        scores = {
-            scope: by_place.get(scope, -60.0) + log(votes.get(scope, 0.0) / total + 0.005)
-            for scope in (by_place.keys() | votes.keys())
-        }
-        best = max((scope for scope in scores if scope), key=lambda scope: (scores[scope], scope), default=None)
-        return best if best and scores[best] > scores.get(None, float("-inf")) + _RELUCTANCE else None
+    def type_leanings(self, paths: Sequence[str]) -> dict[str, float]:
+        """How much the places of the change speak for each type, all marks together: above 0 where commits of the type
+        have them more often than others do."""
+        known = [self._types_of[mark] for mark in sorted(_marks(paths)) if mark in self._types_of]
+        return {each: self._leaning(each, known) / sqrt(max(1, len(known))) for each in TYPES}
 
-    def _votes(self, paths: Sequence[str]) -> list[tuple[_Case, float]]:
+    def _leaning(self, kind: str, known: Sequence[Counter[str]]) -> float:
+        share, count = self.shares[kind], self._types[kind]
+        return sum(
+            log((types[kind] + 2 * share) / (count + 2)) - log((types.total() + 2) / (len(self) + 2)) for types in known
+        )
+
+    def scope_of(self, paths: Sequence[str], kind: str) -> str | None:
+        """The scope that the authors would give a change of this type, None where they would give none."""
+        return self._scopes.scope_of(paths, kind, self._likenesses(paths)) if self._cases else None
+
+    def _likenesses(self, paths: Sequence[str]) -> list[float]:
+        """How similar each earlier commit is to a change of these paths, 0 to 1."""
         marks = _marks(paths)
         weight = self._weight(marks)
-        found: list[tuple[_Case, float]] = []
-        for case in self._cases:
-            common = self._weight(marks & case.marks)
-            if common > 0:
-                found.append((case, (common / (weight + case.weight - common)) ** _SHARPNESS))
-        return found
+        return [
+            common / (weight + case.weight - common) if (common := self._weight(marks & case.marks)) > 0 else 0.0
+            for case in self._cases
+        ]
 
     def _weight(self, marks: frozenset[str]) -> float:
         return sum(self._worth.get(mark, self._unseen) for mark in marks)
 
 
-_RELUCTANCE = -0.3  # none is the better answer where both are about as likely
-
-
-class _ScopesByPlace:
-    """Naive Bayes: how likely the places of a change are under each scope that was used more than once."""
-
-    def __init__(self, cases: list[_Case]) -> None:
-        self._uses = Counter(case.scope for case in cases)
-        self._places: dict[str | None, Counter[str]] = {}
-        for case in cases:
-            self._places.setdefault(case.scope, Counter()).update(case.marks)
-        self._known = {mark for case in cases for mark in case.marks}
-        self._total = len(cases) or 1
-
-    def logs(self, paths: Sequence[str]) -> Mapping[str | None, float]:
-        """The scopes' scores, comparable with each other; one scope is None."""
-        places = [place for place in prefixes(paths) if place in self._known]
-        evenly = 3 / max(3, len(places))  # the prefixes of one path are no independent evidence
-        return {
-            scope: log(uses / self._total)
-            + evenly * sum(log((self._places[scope][place] + 0.05) / (uses + 1)) for place in places)
-            for scope, uses in self._uses.items()
-            if uses > 1 or scope is None
-        }
-
-
 def _case(commit: PastCommit) -> _Case | None:
+    """None for a merge, and for a commit without paths or without a known type."""
     found = None if commit.merge or not commit.paths else _SUBJECT.match(commit.subject)
     if not found:
         return None
     named = found[1].lower()
     kind = _SPELLINGS.get(named, named)
-    return _Case(kind, found[2] or None, _marks(commit.paths)) if kind in TYPES else None
+    return _Case(kind, found[2] or "", commit.paths, _marks(commit.paths)) if kind in TYPES else None
 
 
-def prefixes(paths: Sequence[str]) -> set[str]:
-    """Every folder of the paths, and the paths."""
-    parts = [path.split("/") for path in paths[:_PATHS]]
+def _prefixes(paths: Sequence[str]) -> set[str]:
+    """The paths, and all folders above them."""
+    parts = [path.split("/") for path in paths[:MOST_PATHS]]
     return {"/".join(each[: end + 1]) for each in parts for end in range(len(each))}
 
 
 def _marks(paths: Sequence[str]) -> frozenset[str]:
-    """The features by which commits are compared: folders, names, endings and kinds of files, their rough number."""
-    names = [path.rpartition("/")[2] for path in paths[:_PATHS]]
-    kinds = {kind_of(path).value for path in paths[:_PATHS]}
+    """The features by which commits are compared: folders, names, endings and kinds of files, and about how many."""
+    names = [path.rpartition("/")[2] for path in paths[:MOST_PATHS]]
+    kinds = {kind_of(path).value for path in paths[:MOST_PATHS]}
     return frozenset(
-        prefixes(paths)
+        _prefixes(paths)
         | {f"name:{name}" for name in names}
         | {f"*.{name.rpartition('.')[2]}" for name in names}
         | {f"kind:{kind}" for kind in kinds}

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.connectors.codebase.commits.dependencies import DependencyChange
-from gateway.connectors.codebase.commits.facts import ChangeFacts, FileFacts, facts_of
-from gateway.connectors.codebase.commits.message import checked_summary
-from gateway.connectors.codebase.commits.path_kinds import PathKind
-from gateway.connectors.codebase.commits.shown import listed, quoted, shown
-from gateway.connectors.codebase.commits.truth import Truth
-from gateway.connectors.codebase.git.changes import ChangeKind, ChangeSet
+from gateway.connectors.codebase.commits.facts import ChangeFacts, FileFacts
+from gateway.connectors.codebase.commits.quoting import listed, quoted, shown
+from gateway.connectors.codebase.tree.path_kinds import PathKind
 
 _AREAS, _FOCUS = 8, 8
 _LARGE, _SMALL = 500, 20  # changed lines of source
@@ -34,27 +31,8 @@ class Impact:
     review_focus: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
-    path: str
-    kind: ChangeKind
-    summary: str
-
-
-def impact_of(changes: ChangeSet) -> Impact:
-    facts = facts_of(changes)
+def impact_of(facts: ChangeFacts) -> Impact:
     return Impact(_severity(facts), _areas(facts), tuple(_focus(facts))[:_FOCUS])
-
-
-def changed_files(changes: ChangeSet) -> tuple[ChangedFile, ...]:
-    """Every file of the diff, in its order."""
-    truth = Truth(changes)
-    return tuple(
-        ChangedFile(
-            shown(file.change.path), file.change.kind, checked_summary(file, truth, truncated=changes.truncated)
-        )
-        for file in facts_of(changes).files
-    )
 
 
 def _source(facts: ChangeFacts) -> list[FileFacts]:
@@ -98,12 +76,14 @@ def _focus(facts: ChangeFacts) -> list[str]:
         if file.broken and not facts.truncated:
             found.append(f"Callers of {listed(file.broken)}, gone from {quoted(file.change.path)}.")
         if file.changed:
-            found.append(f"Callers of {listed(file.changed)} in {quoted(file.change.path)}: its signature is new.")
-    for each in facts.dependencies[:3]:
+            new = "its signature is" if len(file.changed) == 1 else "their signatures are"
+            found.append(f"Callers of {listed(file.changed)} in {quoted(file.change.path)}: {new} new.")
+    known = [each for each in facts.dependencies if each.new or not facts.truncated]
+    for each in known[:3]:
         step = "is new" if each.old is None else "is gone" if each.new is None else f"goes to {quoted(each.new)}"
         found.append(f"The dependency {quoted(each.name)} {step}.")
     working = [file for file in source if not (file.comments_only or file.blanks_only)]
-    if working and not any(file.kind is PathKind.TEST for file in facts.files):
+    if working and not facts.truncated and not any(file.kind is PathKind.TEST for file in facts.files):
         largest = max(working, key=lambda file: file.plus + file.minus)
         found.append(f"No test changes with {quoted(largest.change.path)}.")
     if ci := [file.change.path for file in facts.files if file.kind is PathKind.CI]:

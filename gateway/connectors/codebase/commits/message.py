@@ -1,18 +1,19 @@
 """The message of a change: candidates for the title, the most telling first, then a body as long as allowed.
 Every sentence is checked against the diff before it is used."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.connectors.codebase.commits.facts import ChangeFacts, FileFacts, facts_of
+from gateway.connectors.codebase.commits.facts import ChangeFacts, FileFacts
 from gateway.connectors.codebase.commits.habits import Habits
-from gateway.connectors.codebase.commits.path_kinds import PathKind
-from gateway.connectors.codebase.commits.shown import listed, quoted
+from gateway.connectors.codebase.commits.quoting import listed, quoted
+from gateway.connectors.codebase.commits.summaries import Summaries
 from gateway.connectors.codebase.commits.truth import Truth
 from gateway.connectors.codebase.commits.type_choice import type_of
-from gateway.connectors.codebase.commits.wording import main_sentences, summary
-from gateway.connectors.codebase.git.changes import ChangeKind, ChangeSet
+from gateway.connectors.codebase.commits.wording import main_sentences
+from gateway.connectors.codebase.git.changes import ChangeKind
+from gateway.connectors.codebase.tree.path_kinds import PathKind
 
 TITLE_MAX = 72
 LENGTH_MIN, LENGTH_MAX = 20, 20_000
@@ -42,31 +43,33 @@ class CommitMessage:
 
 
 def commit_message(
-    changes: ChangeSet,
+    facts: ChangeFacts,
+    truth: Truth,
+    summaries: Summaries,
     habits: Habits | None = None,
     *,
     form: MessageFormat = MessageFormat.CONVENTIONAL,
     scope: str | None = None,
     max_length: int = LENGTH_MAX,
 ) -> CommitMessage:
-    """`scope`: the caller's, else the one that the project's past suggests. `max_length`: characters of the whole."""
+    """`truth`: of the files that were looked at. `scope`: the caller's, else the one that the project's past suggests.
+    `max_length`: characters of the whole."""
     if not LENGTH_MIN <= max_length <= LENGTH_MAX:
         raise ValueError(f"maxLength is {max_length}. Expected: a number from {LENGTH_MIN} to {LENGTH_MAX:,}.")
-    facts, truth = facts_of(changes), Truth(changes)
     kind = type_of(facts, habits)
     if scope is None and habits is not None:
-        scope = habits.scope_of([file.change.path for file in facts.files])
+        scope = habits.scope_of([file.change.path for file in facts.files], kind)
     plain = form is MessageFormat.SUMMARY
-    broken = _broken(facts)
+    broken = broken_names(facts)
     title = _title(facts, truth, kind, "" if plain else scope or "", min(TITLE_MAX, max_length), plain, bool(broken))
     if plain:
         return CommitMessage(title, "", "")
     left = max_length - len(title)
-    footer = f"BREAKING CHANGE: {listed(broken, 5)} can no longer be used from outside." if broken else ""
-    footer = footer if len(footer) + 2 <= left and not truth.false_claims(footer) else ""
+    footer = f"BREAKING CHANGE: {listed(broken, 5)} {'is' if len(broken) == 1 else 'are'} gone." if broken else ""
+    footer = footer if len(footer) + 2 <= left and truth.holds(footer) else ""
     left -= len(footer) + 2 if footer else 0
     most = _FEW_FILES if form is MessageFormat.CONVENTIONAL else len(facts.files)
-    return CommitMessage(title, _body(facts, truth, most, left - 2), footer)
+    return CommitMessage(title, _body(facts, summaries, most, left - 2), footer)
 
 
 def _title(
@@ -74,11 +77,11 @@ def _title(
 ) -> str:  # fmt: skip
     mark = "!" if breaking else ""
     heads = [""] if plain else [f"{kind}({scope}){mark}: ", f"{kind}{mark}: "] if scope else [f"{kind}{mark}: "]
-    sentences = [each for each in _sentences(facts, kind) if not truth.false_claims(each)]
+    sentences = list(_sentences(facts, kind))
     for head in heads:
         for sentence in sentences:
             title = head + (sentence[0].upper() + sentence[1:] if plain else sentence)
-            if len(title) <= room:
+            if len(title) <= room and truth.holds(sentence):
                 return title
     return f"{heads[-1]}update"[:room] if not plain else "Update"
 
@@ -87,23 +90,23 @@ def _sentences(facts: ChangeFacts, kind: str) -> Iterator[str]:
     files = facts.files
     main = main_file(facts, kind)
     name = main.change.path.rpartition("/")[2]
-    if all(file.kind is PathKind.DEPENDENCIES for file in files):
+    if all(file.kind is PathKind.DEPENDENCIES for file in files) and not facts.unread:
         yield from _of_dependencies(facts)
     renamed = [file for file in files if file.change.kind is ChangeKind.RENAMED]
-    if len(renamed) == len(files) > 1:
+    if len(renamed) == facts.count > 1:
         folder = main.change.path.rpartition("/")[0]
         if folder and all(file.change.path.startswith(f"{folder}/") for file in files):
             yield f"move {quoted(name)} and {len(files) - 1} more to {quoted(folder)}"
-    others = len(files) - 1
+    others = facts.count - 1
     sentences = main_sentences(main, kind, name, truncated=facts.truncated)
     yield from sentences
-    counts = f"(+{facts.plus} -{facts.minus})"
+    counts = "" if facts.truncated else f" (+{facts.plus} -{facts.minus})"
     more = f" and {others} more file{'s' if others > 1 else ''}" if others else ""
     for each in (main.change.path, name):
-        yield f"update {quoted(each)}{more} {counts}"
+        yield f"update {quoted(each)}{more}{counts}"
     yield f"update {quoted(name)}{more}"
-    yield f"update {len(files)} file{'s' if others else ''} {counts}"
-    yield f"update {len(files)} files" if others else "update a file"
+    yield f"update {facts.count} file{'s' if others else ''}{counts}"
+    yield f"update {facts.count} files" if others else "update a file"
 
 
 def _of_dependencies(facts: ChangeFacts) -> Iterator[str]:
@@ -134,7 +137,7 @@ def main_file(facts: ChangeFacts, kind: str) -> FileFacts:
     return max(facts.files, key=rank)
 
 
-def _broken(facts: ChangeFacts) -> tuple[str, ...]:
+def broken_names(facts: ChangeFacts) -> tuple[str, ...]:
     """Public names that are gone for good. A cut diff may hold them in its missing part."""
     if facts.truncated:
         return ()
@@ -143,27 +146,30 @@ def _broken(facts: ChangeFacts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for file in outer for name in file.broken))
 
 
-def _body(facts: ChangeFacts, truth: Truth, most: int, room: int) -> str:
-    files = sorted(facts.files, key=lambda file: (file.kind is not PathKind.SOURCE, -file.plus - file.minus))
-    lines: list[str] = []
-    for at, file in enumerate(files[:most]):
-        line = f"- {quoted(file.change.path)}: {checked_summary(file, truth, truncated=facts.truncated)}"
-        rest = _rest(len(files) - at - 1)
-        spare = len(rest) + 1 if at < len(files) - 1 else 0
-        if sum(map(len, lines)) + len(lines) + len(line) + spare > room:
+def _body(facts: ChangeFacts, summaries: Summaries, most: int, room: int) -> str:
+    files = by_weight(facts.files)[:most]
+    return file_list((f"- {quoted(file.change.path)}: {summaries.of(file)}" for file in files), facts.count, room)
+
+
+def by_weight(files: Iterable[FileFacts]) -> list[FileFacts]:
+    """Source first, then the most changed."""
+    return sorted(files, key=lambda file: (file.kind is not PathKind.SOURCE, -file.plus - file.minus))
+
+
+def file_list(lines: Iterable[str], count: int, room: int) -> str:
+    """The first of the lines that fit into `room` characters, and how many of `count` files they leave out."""
+    found: list[str] = []
+    for at, line in enumerate(lines):
+        left = count - at - 1
+        spare = len(_rest(left)) + 1 if left else 0
+        if sum(map(len, found)) + len(found) + len(line) + spare > room:
             break
-        lines.append(line)
-    left = len(files) - len(lines)
-    if lines and left:
-        lines.append(_rest(left))
-    return "\n".join(lines)
+        found.append(line)
+    left = count - len(found)
+    if found and left:
+        found.append(_rest(left))
+    return "\n".join(found)
 
 
 def _rest(count: int) -> str:
     return f"- and {count} more file{'s' if count != 1 else ''}"
-
-
-def checked_summary(file: FileFacts, truth: Truth, *, truncated: bool) -> str:
-    """The file's summary, or the bare fact where a sentence of it would claim too much."""
-    text = summary(file, truncated=truncated)
-    return text if not truth.false_claims(text) else f"{file.change.kind.value.lower()} (+{file.plus} -{file.minus})"

@@ -2,22 +2,17 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from gateway.connectors.codebase.commits.facts import lines_of
-from gateway.connectors.codebase.git.changes import FileChange
+from gateway.connectors.codebase.git.changes import DiffLine, FileChange
+from gateway.connectors.codebase.secrets import may_be_key, may_set_secret
 
 _WORD = re.compile(r"[A-Za-z_@][\w@]*(?:[./:-][\w@]+)*[?!]?|\d+(?:\.\d+)+[\w.-]*")
+_WORD_OR_NUMBER = re.compile(rf"{_WORD.pattern}|\b\d+\b")
+_VERSION = re.compile(r"(?<=[:/@])v?\d+\..*")
 _TEST = re.compile(r"""\b(?:it|test|describe|specify|scenario)(?:\.\w+)*\(\s*(["'`])([^"'`$\\]{4,60})\1""")
-# A line that sets a secret is not quoted, nor a word that looks like a key.
-_SECRET_LINE = re.compile(
-    r"(pass(word|wd|phrase)?|secret|token|api.?key|access.?key|private.?key|credential|auth\w*|bearer|BEGIN )"
-    r"[\w.'\"\]-]*\s*[=:>]",
-    re.IGNORECASE,
-)
-_KEY = re.compile(
-    r"(AKIA|ASIA|gh[pousr]_|github_pat|xox[a-z]-|sk-|eyJ|glpat-|npm_|pypi-)\S*|(?=.*\d)(?=.*[A-Za-z])\S{24,}"
-)
 _LONG = 400  # characters of a line that are read: the rest is data, or made by a tool
 _COMMON = frozenset(
     re.findall(
@@ -56,33 +51,76 @@ def turned(file: FileChange) -> tuple[str, str] | None:
     return next(iter(pairs)) if len(pairs) == 1 else None
 
 
-def _turned(old: str, new: str) -> tuple[str, str] | None:
-    if max(len(old), len(new)) > _LONG or _SECRET_LINE.search(old) or _SECRET_LINE.search(new):
+def first_turned(file: FileChange) -> tuple[str, str] | None:
+    """(old, new) of the first line that differs in one word or number alone, where as many lines come as go."""
+    for hunk in file.hunks:
+        gone = [line.text for line in hunk.lines if line.mark == "-"]
+        come = [line.text for line in hunk.lines if line.mark == "+"]
+        if len(gone) == len(come):
+            pairs = (_turned(old, new, _WORD_OR_NUMBER) for old, new in zip(gone, come, strict=True))
+            if pair := next(filter(None, pairs), None):
+                return pair
+    return None
+
+
+def _turned(old: str, new: str, word: re.Pattern[str] = _WORD) -> tuple[str, str] | None:
+    if max(len(old), len(new)) > _LONG or may_set_secret(old) or may_set_secret(new):
         return None
-    before, after = _WORD.findall(old), _WORD.findall(new)
+    before, after = word.findall(old), word.findall(new)
     steps = [step for step in SequenceMatcher(None, before, after, autojunk=False).get_opcodes() if step[0] != "equal"]
     if len(steps) != 1 or steps[0][0] != "replace":
         return None
     _, left, left_end, right, right_end = steps[0]
-    if left_end - left != 1 or right_end - right != 1 or _KEY.match(before[left]) or _KEY.match(after[right]):
+    if left_end - left != 1 or right_end - right != 1:
         return None
-    return before[left], after[right]
+    pair = _differing(before[left], after[right])
+    return None if any(map(may_be_key, pair)) else pair
+
+
+def _differing(old: str, new: str) -> tuple[str, str]:
+    """Without the names before a version that both have: org.example:core:1.2 and :1.3."""
+    versions = _VERSION.search(old), _VERSION.search(new)
+    if versions[0] and versions[1] and old[: versions[0].start()] == new[: versions[1].start()]:
+        return versions[0][0], versions[1][0]
+    return old, new
 
 
 def salient(file: FileChange, mark: str) -> tuple[str, ...]:
     """Words that only this side has ("+" or "-"): names first, then frequent and longer ones."""
     sides: dict[str, Counter[str]] = {"+": Counter(), "-": Counter(), " ": Counter()}
-    for line in lines_of(file):
-        if not _SECRET_LINE.search(line.text[:_LONG]):
-            sides[line.mark].update(_WORD.findall(line.text[:_LONG]))
+    for line, start in _read_from(file):
+        if not may_set_secret(line.text[max(0, start - _LONG) : start + _LONG]):
+            sides[line.mark].update(_WORD.findall(line.text[start : start + _LONG]))
     other = "-" if mark == "+" else "+"
     words = [word for word in sides[mark] if word not in sides[other] and _tells(word)]
     new = [word for word in words if word not in sides[" "]]
     return tuple(sorted(new or words, key=lambda word: (-_rank(word), -sides[mark][word], -len(word), word)))
 
 
+def _read_from(file: FileChange) -> Iterator[tuple[DiffLine, int]]:
+    """Each line, and from where it is read: a long one that replaces another, from where they differ."""
+    for hunk in file.hunks:
+        gone = [line.text for line in hunk.lines if line.mark == "-"]
+        come = [line.text for line in hunk.lines if line.mark == "+"]
+        starts = [0] * len(come)
+        if len(gone) == len(come):
+            starts = [_differs_from(old, new) for old, new in zip(gone, come, strict=True)]
+        following = {"-": iter(starts), "+": iter(starts)}
+        for line in hunk.lines:
+            start = next(following[line.mark], 0) if line.mark != " " else 0
+            yield line, start
+
+
+def _differs_from(old: str, new: str) -> int:
+    """Where the word begins that differs first; 0 in lines that are read whole."""
+    if max(len(old), len(new)) <= _LONG:
+        return 0
+    start = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
+    return max(old.rfind(" ", 0, start), old.rfind('"', 0, start)) + 1
+
+
 def _tells(word: str) -> bool:
-    return 3 <= len(word) <= 36 and word.lower() not in _COMMON and not _KEY.match(word)
+    return 3 <= len(word) <= 36 and word.lower() not in _COMMON and not may_be_key(word)
 
 
 def _rank(word: str) -> int:

@@ -1,29 +1,33 @@
 """Checks a message against its diff: every name in it stands in the diff, on the side that the sentence says."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from gateway.connectors.codebase.commits.facts import lines_of
-from gateway.connectors.codebase.commits.shown import shown
-from gateway.connectors.codebase.git.changes import ChangeKind, ChangeSet, FileChange
+from gateway.connectors.codebase.commits.quoting import shown
+from gateway.connectors.codebase.git.changes import ChangeKind, FileChange
+from gateway.connectors.codebase.secrets import sanitized
 
 _PREFIX = re.compile(r"\A[a-z]+(?:\([^)\n]*\))?!?: ")  # a scope is the project's word, not the diff's
 _PIECE = re.compile(
-    r"`(?P<quoted>[^`\n]+)`|\"(?P<said>[^\"\n]+)\"|(?P<name>\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)\b)"
+    r"`(?P<quoted>[^`\n]+)`|[\"“”„«](?P<said>[^\"“”„«»\n]+)[\"“”»]|(?P<name>\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)\b)"
     r"|(?P<word>\b(?i:add|use|mention|cover|remove|drop|delete|rename|change|bump|move|update|correct|rework"
     r"|in|of|for|from|to)\b|[;:\n])"
 )
 _ADDING = frozenset(("add", "use", "mention", "cover"))
 _REMOVING = frozenset(("remove", "drop", "delete"))
+_OTHER = {"add": "-", **dict.fromkeys(_REMOVING, "+")}
 _TURNING = frozenset(("rename", "change"))  # from the old name to the new one
 
 
 class Truth:
-    """Made once for a diff, asked about any text."""
+    """Made once for some files of a diff, asked about any text. `secrets`: values in the diff that no text may have."""
 
-    def __init__(self, changes: ChangeSet) -> None:
+    def __init__(self, files: Iterable[FileChange], secrets: frozenset[str] = frozenset()) -> None:
+        self._secrets = secrets
         sides: dict[str, list[str]] = {"+": [], "-": [], " ": []}
-        for file in changes.files:
+        for file in files:
             sides[" "] += [shown(file.path), shown(file.old_path or ""), *(hunk.heading for hunk in file.hunks)]
             for side, path in _sides(file):
                 sides[side].append(shown(path))
@@ -32,12 +36,34 @@ class Truth:
         self._added, self._removed = "\n".join(sides["+"]), "\n".join(sides["-"])
         self._all = "\n".join((*sides[" "], self._added, self._removed))
 
+    def holds(self, text: str) -> bool:
+        """Whether the text can be said: the diff bears it out, and it has no secret."""
+        if self.false_claims(text) or any(secret in text for secret in self._secrets):
+            return False
+        return sanitized(text) == text
+
     def false_claims(self, text: str) -> tuple[str, ...]:
         """The names that the diff does not bear out."""
-        return tuple(name for side, name in _claims(_PREFIX.sub("", text)) if not _stands(name, self._of(side)))
+        return tuple(each.name for each in _claims(without_type(text)) if not stands(each.name, self._of(each.side)))
+
+    def claims_of_both_sides(self, text: str) -> tuple[str, ...]:
+        """The names that the text calls added or removed, and that stand on the other side too: they were moved or
+        changed."""
+        claims = (each for each in _claims(without_type(text)) if each.verb in _OTHER)
+        return tuple(each.name for each in claims if stands(each.name, self._of(_OTHER[each.verb])))
 
     def _of(self, side: str) -> str:
         return {"+": self._added, "-": self._removed}.get(side, self._all)
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """What the text quotes, and words that look like code."""
+    return tuple(each.name for each in _claims(text))
+
+
+def without_type(title: str) -> str:
+    """Without the type and the scope of a conventional title."""
+    return _PREFIX.sub("", title)
 
 
 def _sides(file: FileChange) -> list[tuple[str, str]]:
@@ -46,13 +72,22 @@ def _sides(file: FileChange) -> list[tuple[str, str]]:
     return {ChangeKind.ADDED: [("+", file.path)], ChangeKind.DELETED: [("-", file.path)]}.get(file.kind, [])
 
 
-def _claims(text: str) -> Iterator[tuple[str, str]]:
-    """(side, name) of every name: "+", "-", or " " where the sentence names no side."""
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """`side`: "+", "-", or " " where the sentence names none. `verb`: that the side follows from, in lower case."""
+
+    name: str
+    side: str
+    verb: str
+
+
+def _claims(text: str) -> Iterator[_Claim]:
+    """Of every name."""
     side, verb = " ", ""
     for piece in _PIECE.finditer(text):
         word = (piece["word"] or "").lower()
         if not word:
-            yield side, piece["quoted"] or piece["said"] or piece["name"]
+            yield _Claim(piece["quoted"] or (piece["said"] or piece["name"]).strip(), side, verb if side != " " else "")
         elif word == "to":
             side = "+" if verb in _TURNING or verb == "bump" else " "
         elif word == "from":
@@ -62,8 +97,8 @@ def _claims(text: str) -> Iterator[tuple[str, str]]:
             verb = word
 
 
-def _stands(name: str, text: str) -> bool:
-    """As a whole word: `read` does not stand in "reader"."""
+def stands(name: str, text: str) -> bool:
+    """Whether the name is in the text as a whole word: `read` does not stand in "reader"."""
     at = text.find(name)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]

@@ -1,11 +1,14 @@
 """The evidence for each type of commit in a change: named features with a strength."""
 
 import re
+from collections import Counter
+from itertools import chain, islice
 from math import log2
 
 from gateway.connectors.codebase.commits.facts import COMMENT, ChangeFacts, FileFacts, lines_of
-from gateway.connectors.codebase.commits.path_kinds import PathKind
+from gateway.connectors.codebase.commits.line_evidence import differing_words, is_typo, of_hunks, replaced, rough
 from gateway.connectors.codebase.git.changes import ChangeKind
+from gateway.connectors.codebase.tree.path_kinds import PathKind
 
 _WORDS = {
     "condition": re.compile(r"\b(if|unless|else|guard|when)\b|\?\.|\?\?|&&|\|\|"),
@@ -24,11 +27,16 @@ _WORDS = {
 }
 
 
+_LINES = 3_000  # of each side, in which words are looked for: more tell no more
+_HUNKS = 100  # of a file that is no source
+
+
 def evidence_of(facts: ChangeFacts) -> dict[str, float]:
     """Features by name, each 0 to about 3."""
     found: dict[str, float] = {"always": 1.0}
     files = facts.files
     lines = facts.plus + facts.minus
+    found |= _of_mixture(facts)
     for kind in PathKind:
         of_kind = [file for file in files if file.kind is kind]
         if of_kind:
@@ -60,9 +68,48 @@ def evidence_of(facts: ChangeFacts) -> dict[str, float]:
     found["no text"] = float(lines == 0)
     for test, name in ((_comments, "comments only"), (_blanks, "blanks only")):
         found[name] = float(bool(lines) and all(test(file) for file in files if file.plus + file.minus))
-    for name in _names(files):
+    found |= _of_dependencies(facts)
+    for name in (*_names(files), *_in_other_files(files)):
         found[name] = 1.0
     return {name: strength for name, strength in found.items() if strength}
+
+
+def _of_mixture(facts: ChangeFacts) -> dict[str, float]:
+    """Which kinds of files stand together, which of them has the most lines, and how many there are of all."""
+    lines = Counter[PathKind]()
+    for file in facts.files:
+        lines[file.kind] += file.plus + file.minus
+    total = lines.total()
+    most = max(lines, key=lambda kind: (lines[kind], kind))
+    found = {f"kinds {'+'.join(sorted(lines))}": 1.0, f"mostly {most}": 1.0}
+    if len(lines) > 1:
+        found[f"mostly {most}, of several"] = 1.0
+    if total and lines[most] / total > 0.9:
+        found[f"nearly only {most}"] = 1.0
+    for kind, count in lines.items():
+        found[f"size of {kind}"] = log2(1 + count) / 4
+        found[f"lines of {kind} about {rough(count)}"] = 1.0
+    found[f"files about {rough(len(facts.files))}"] = 1.0
+    found[f"added lines about {rough(facts.plus)}"] = 1.0
+    found[f"removed lines about {rough(facts.minus)}"] = 1.0
+    if len(facts.files) == 1:
+        found[f"one file, {min(4, facts.files[0].change.path.count('/'))} folders down"] = 1.0
+    both = lines[PathKind.TEST] + lines[PathKind.SOURCE]
+    if lines[PathKind.TEST] and lines[PathKind.SOURCE]:
+        found["tests among tests and source"] = lines[PathKind.TEST] / both
+        found[f"tests among tests and source about {int(lines[PathKind.TEST] / both * 5)}"] = 1.0
+    return found
+
+
+def _of_dependencies(facts: ChangeFacts) -> dict[str, float]:
+    known = facts.dependencies
+    if not known:
+        return {}
+    return {
+        f"dependencies about {rough(len(known))}": 1.0,
+        "dependency gone": float(any(each.new is None for each in known)),
+        "dependency of another version": float(any(each.new and each.old for each in known)),
+    }
 
 
 def _of_source(files: list[FileFacts]) -> dict[str, float]:
@@ -83,8 +130,10 @@ def _of_source(files: list[FileFacts]) -> dict[str, float]:
         "public gone": float(any(file.broken for file in files)),
         "no definition added": float(not any(file.added for file in files)),
     }
+    found |= of_hunks(file.change for file in files)
     for mark, side in (("+", "added"), ("-", "removed")):
-        texts = [line.text for file in files for line in lines_of(file.change) if line.mark == mark]
+        lines = (line.text for file in files for line in lines_of(file.change) if line.mark == mark)
+        texts = list(islice(lines, _LINES))
         if texts:
             found[f"comments {side}, share"] = sum(text.lstrip().startswith(COMMENT) for text in texts) / len(texts)
         for name, word in _WORDS.items():
@@ -116,6 +165,38 @@ _NAMED = {
     "names types": re.compile(r"\.d\.ts$|(^|/)types?(\.|/)"),
     "names a style sheet": re.compile(r"\.(css|scss|less|sass)$"),
 }  # fmt: skip
+
+
+_NOTE = re.compile(
+    r"(^|/)(\.?change(s|log|logs|set|sets)?|news|newsfragments|unreleased|release-?notes?|towncrier|changelog\.d)/"
+    r"|(^|/)(CHANGELOG|CHANGES|HISTORY|NEWS|RELEASE)[^/]*$",
+    re.IGNORECASE,
+)
+_OWN_VERSION = re.compile(r"""\s*["']?_{0,2}version_{0,2}["']?\s*[:=]\s*["']?v?\d+\.\d+""", re.IGNORECASE)
+_FOR_DEVELOPERS = re.compile(r"dev-?dependencies|\[dev|group\.dev|\btest|require-dev", re.IGNORECASE)
+
+
+def _in_other_files(files: tuple[FileFacts, ...]) -> set[str]:
+    found = set[str]()
+    for file in files:
+        hunks = file.change.hunks[:_HUNKS]
+        if _NOTE.search(file.change.path):
+            found.add("new note on the change" if file.change.kind is ChangeKind.ADDED else "notes on changes")
+        if file.kind is PathKind.DEPENDENCIES and any(
+            _FOR_DEVELOPERS.search(text)
+            for hunk in hunks
+            for text in (hunk.heading, *(line.text for line in hunk.lines))
+        ):
+            found.add("dependencies for developers")
+        for old, new in chain.from_iterable(map(replaced, hunks)):
+            if _OWN_VERSION.match(old) and _OWN_VERSION.match(new):
+                found.add("own version")
+            words = differing_words(old, new) if file.kind is not PathKind.SOURCE else []
+            if words and all(is_typo(*pair) for pair in words):
+                found.add("typo outside of source")
+            if words and all(each.isdigit() for pair in words for each in pair):
+                found.add("numbers changed outside of source")
+    return found
 
 
 def _names(files: tuple[FileFacts, ...]) -> list[str]:

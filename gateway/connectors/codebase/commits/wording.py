@@ -1,10 +1,12 @@
 """Sentences about a change, from its facts. Imperative, without a full stop; names are in backticks."""
 
 from gateway.connectors.codebase.commits.facts import FileFacts
-from gateway.connectors.codebase.commits.path_kinds import PathKind
-from gateway.connectors.codebase.commits.salient import gained_tests, salient, turned
-from gateway.connectors.codebase.commits.shown import listed, quoted
+from gateway.connectors.codebase.commits.quoting import listed, quoted
+from gateway.connectors.codebase.commits.salient import first_turned, gained_tests, salient, turned
 from gateway.connectors.codebase.git.changes import ChangeKind
+from gateway.connectors.codebase.tree.path_kinds import PathKind
+
+_FEW_LINES = 12  # of a change that one of its lines can stand for
 
 
 def summary(file: FileFacts, *, truncated: bool) -> str:
@@ -14,7 +16,9 @@ def summary(file: FileFacts, *, truncated: bool) -> str:
         parts += _words(file)
     if file.change.kind is ChangeKind.MODIFIED and not parts:
         parts.append("update it")
-    lines = f"+{file.plus} -{file.minus}" if file.plus + file.minus else ""
+    if file.change.cut:
+        parts.append("not all of its lines were looked at")
+    lines = f"+{file.plus} -{file.minus}" if file.plus + file.minus and not file.change.cut else ""
     text = "; ".join(parts)
     return f"{text} ({lines})" if lines else text
 
@@ -79,6 +83,8 @@ def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -
         found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}{at}")
         found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}")
     found += _of_definitions(file, kind, at, truncated=truncated)
+    if not turned(change) and file.plus + file.minus <= _FEW_LINES and (pair := first_turned(change)):
+        found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}{at}")
     verb = "mention" if file.kind is PathKind.DOCS or file.comments_only else "use"
     if change.kind is ChangeKind.ADDED:
         found += [f"add {quoted(change.path)}", f"add {quoted(where)}"]
@@ -107,7 +113,7 @@ def _of_definitions(file: FileFacts, kind: str, at: str, *, truncated: bool) -> 
         gone = () if truncated else salient(file.change, "-")
         for spot in (place + at.replace(" in ", " of ", 1), place):  # many files have a definition of the same name
             found += _pairs("use", tuple(come), gone, spot)
-        found += [f"use {quoted(word)}{place}" for word in come]
+            found += [f"use {quoted(word)}{spot}" for word in come]
         found += [f"{verb} {listed(file.inside, most)}{at}" for most in (3, 2, 1) if len(file.inside) >= most]
     if file.changed:
         found.append(f"update {listed(file.changed, 2)}{at}")

@@ -35,7 +35,8 @@ class Hunk:
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """A path is relative to the root, with forward slashes. `old_path`: of a renamed file. The modes are git's, such as
-    0o100644, and None where the diff does not tell. A binary file and a submodule have no hunks."""
+    0o100644, and None where the diff does not tell. A binary file and a submodule have no hunks. `cut`: lines are
+    missing that the change has."""
 
     path: str
     old_path: str | None
@@ -45,6 +46,7 @@ class FileChange:
     submodule: bool = False
     old_mode: int | None = None
     new_mode: int | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,40 +1,41 @@
 """The past of a repository, newest first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import pygit2
 from pygit2.enums import SortMode
 
+from gateway.connectors.codebase.git.past_commit import PastCommit
+from gateway.connectors.codebase.git.tree_paths import differing
+
 MAX_COMMITS = 20_000
 MAX_PATHS = 1_000  # of one commit. A commit that touches more says nothing about each of them
 
 
-@dataclass(frozen=True, slots=True)
-class PastCommit:
-    """`time`: when it was committed, in seconds since 1970. `paths`: files that differ from the first parent; none of a
-    merge, whose files belong to the commits that it brings, and at most MAX_PATHS. Bytes of the message that are not of
-    its encoding are surrogates."""
-
-    id: str
-    time: int
-    subject: str
-    body: str
-    paths: tuple[str, ...]
-    merge: bool
-
-
 def past(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> Iterator[PastCommit]:
     """The commits that HEAD reaches, the newest `limit` of them. Fewer where the clone ends: at the edge of a shallow
-    one, or where commits are missing that should be there."""
+    one, or where commits are missing that should be there. SortMode.TIME would read the whole past before the first."""
     if repository.head_is_unborn:
         return
     try:
-        for commit in islice(repository.walk(repository.head.target, SortMode.TIME), limit):
+        for commit in islice(repository.walk(repository.head.target, SortMode.NONE), limit):
             yield _past_commit(commit)
     except (KeyError, pygit2.GitError):
         return
+
+
+def count(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> int:
+    """How many commits `past` gives, without reading their changes."""
+    if repository.head_is_unborn:
+        return 0
+    found = 0
+    try:
+        for _ in islice(repository.walk(repository.head.target, SortMode.NONE), limit):
+            found += 1
+    except (KeyError, pygit2.GitError):  # where the clone ends
+        return found
+    return found
 
 
 def text(raw: bytes, encoding: str | None = None) -> str:
@@ -60,10 +61,7 @@ def _past_commit(commit: pygit2.Commit) -> PastCommit:
 
 def _paths(commit: pygit2.Commit) -> tuple[str, ...]:
     try:
-        if commit.parent_ids:
-            diff = commit.parents[0].tree.diff_to_tree(commit.tree)
-        else:
-            diff = commit.tree.diff_to_tree(swap=True)
+        before = commit.parents[0].tree if commit.parent_ids else None
+        return tuple(map(text, sorted(islice(differing(before, commit.tree), MAX_PATHS))))
     except (KeyError, pygit2.GitError):  # a shallow or partial clone lacks the other side
         return ()
-    return tuple(text(delta.new_file.raw_path) for delta in islice(diff.deltas, MAX_PATHS))

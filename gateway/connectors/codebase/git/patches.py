@@ -1,7 +1,7 @@
 """A libgit2 diff as a ChangeSet, within bounds: of a large diff, all files are named, and the first ones are shown."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pygit2
 from pygit2.enums import DeltaStatus
@@ -27,9 +27,10 @@ _KINDS = {
 }
 
 
-def change_set(repository: pygit2.Repository, diff: pygit2.Diff) -> ChangeSet:
-    """`truncated`: lines of a file are left out, or files beyond MAX_FILES, or contents that a clone lacks."""
-    reader = _PatchReader(repository, diff)
+def change_set(repository: pygit2.Repository, diff: pygit2.Diff, has_left: Callable[[], bool]) -> ChangeSet:
+    """`truncated`: lines of a file are left out, or files beyond MAX_FILES, or contents that a clone lacks. `has_left`:
+    whether lines may still be read; without, files are only named."""
+    reader = _PatchReader(repository, diff, has_left)
     files = tuple(reader.files())
     return ChangeSet(files, reader.truncated)
 
@@ -37,9 +38,10 @@ def change_set(repository: pygit2.Repository, diff: pygit2.Diff) -> ChangeSet:
 class _PatchReader:
     """Makes one file's patch at a time, as libgit2 holds both sides of it in memory."""
 
-    def __init__(self, repository: pygit2.Repository, diff: pygit2.Diff) -> None:
-        self._repository, self._diff = repository, diff
+    def __init__(self, repository: pygit2.Repository, diff: pygit2.Diff, has_left: Callable[[], bool]) -> None:
+        self._repository, self._diff, self._has_left = repository, diff, has_left
         self._left = MAX_BYTES
+        self._cut = False  # the current file
         self.truncated = False
 
     def files(self) -> Iterator[FileChange]:
@@ -58,9 +60,10 @@ class _PatchReader:
         old, new = delta.old_file, delta.new_file
         submodule = _GITLINK in (old.mode, new.mode) or new.mode == _FOLDER  # an untracked repository is a folder
         hunks: tuple[Hunk, ...] = ()
-        binary = False
+        binary = self._cut = False
         if not submodule and not (old.id == new.id and kind is ChangeKind.RENAMED):
             hunks, binary = self._content(position, delta)
+        self.truncated = self.truncated or self._cut
         return FileChange(
             path=text(new.raw_path).rstrip("/"),
             old_path=text(old.raw_path) if kind is ChangeKind.RENAMED else None,
@@ -70,17 +73,18 @@ class _PatchReader:
             submodule=submodule,
             old_mode=int(old.mode) or None,
             new_mode=_GITLINK if new.mode == _FOLDER else int(new.mode) or None,
+            cut=self._cut,
         )
 
     def _content(self, position: int, delta: pygit2.DiffDelta) -> tuple[tuple[Hunk, ...], bool]:
         """The hunks, and whether the file is binary. No hunks beyond the bounds, and where an object is missing."""
-        if self._left <= 0 or self._size(delta) > MAX_FILE_BYTES:
-            self.truncated = True
+        if self._left <= 0 or not self._has_left() or self._size(delta) > MAX_FILE_BYTES:
+            self._cut = True
             return (), False
         try:
             patch = self._diff[position]
         except (KeyError, OSError, ValueError, pygit2.GitError):
-            self.truncated = True
+            self._cut = True
             return (), False
         if patch is None:
             return (), False
@@ -97,7 +101,7 @@ class _PatchReader:
     def _hunks(self, patch: pygit2.Patch) -> Iterator[Hunk]:
         for hunk in patch.hunks:
             if self._left <= 0:
-                self.truncated = True
+                self._cut = True
                 return
             found = _HEADING.match(hunk.header)
             yield Hunk(
@@ -112,12 +116,12 @@ class _PatchReader:
             if line.origin not in "+- ":  # what is said about a missing end of line
                 continue
             if self._left <= 0:
-                self.truncated = True
+                self._cut = True
                 return
             raw = line.raw_content
             self._left -= len(raw) + LINE_BYTES
             if len(raw) > LONGEST_LINE:
-                raw, self.truncated = raw[:LONGEST_LINE], True
+                raw, self._cut = raw[:LONGEST_LINE], True
             yield DiffLine(line.origin, text(raw.removesuffix(b"\n").removesuffix(b"\r")))
 
 

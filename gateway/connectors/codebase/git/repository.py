@@ -11,20 +11,22 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import ConfigLevel, RepositoryOpenFlag
 
+from gateway.connectors.codebase.git.refusal import RepositoryRefused
+
 # Formats that change nothing about how objects are read. Objects that a partial clone lacks count as missing.
 _EXTENSIONS = ["partialclone", "relativeworktrees"]
+_WINDOW, _WINDOWS = 1_048_576, 33_554_432  # bytes of packed objects that are mapped at once: of one piece, and of all
 _OUTSIDE = (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLevel.PROGRAMDATA)
 
 for _level in _OUTSIDE:
     pygit2.settings.search_path[_level] = ""
 pygit2.settings.owner_validation = False
 pygit2.settings.set_extensions(_EXTENSIONS)
+# By default up to 256 MB of objects are kept, though each is used once, and all of the packed objects are mapped.
+pygit2.settings.enable_caching(False)
+pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW, _WINDOWS
 
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # libgit2 knows it; it need not be stored
-
-
-class RepositoryRefused(ValueError):
-    """A folder that is no repository, or one that cannot be read safely. The message says what to do next."""
 
 
 def opened(root: Path) -> pygit2.Repository:
@@ -34,6 +36,10 @@ def opened(root: Path) -> pygit2.Repository:
         repository = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
     except (pygit2.GitError, OSError, ValueError, KeyError) as error:
         raise RepositoryRefused(_why(root, error)) from None
+    if _is_bare_without_saying_so(root, repository):
+        return pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.BARE)
+    if root.name == ".git":
+        raise RepositoryRefused(f"{root} is the inside of a git repository. Use the folder around it: {root.parent}")
     work_tree = repository.workdir
     if work_tree is not None and os.path.realpath(work_tree) != os.path.realpath(root):
         raise RepositoryRefused(
@@ -45,6 +51,16 @@ def opened(root: Path) -> pygit2.Repository:
 
 def empty_tree(repository: pygit2.Repository) -> pygit2.Tree:
     return repository[_EMPTY_TREE].peel(pygit2.Tree)
+
+
+def _is_bare_without_saying_so(root: Path, repository: pygit2.Repository) -> bool:
+    """As git sees it: a folder of objects and references whose configuration names no work tree. libgit2 would take the
+    folder around it for the work tree."""
+    return (
+        root.name != ".git"
+        and os.path.realpath(repository.path) == os.path.realpath(root)
+        and not any(name in repository.config for name in ("core.bare", "core.worktree"))
+    )
 
 
 def _why(root: Path, error: Exception) -> str:

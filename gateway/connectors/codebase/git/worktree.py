@@ -1,14 +1,17 @@
 """The changes of a repository: since a commit, or those that are not committed yet."""
 
+from collections import Counter
+from collections.abc import Callable
+
 import pygit2
-from pygit2.enums import DiffFind, DiffOption, ObjectType
+from pygit2.enums import DeltaStatus, DiffFind, DiffOption, ObjectType
 
 from gateway.connectors.codebase.git.changes import ChangeSet
 from gateway.connectors.codebase.git.patches import change_set
 from gateway.connectors.codebase.git.repository import empty_tree
 
 LONGEST_NAME = 250  # characters of the name of a commit
-MAX_RENAMES = 400  # files on each side whose contents are compared with each other
+MAX_RENAMES = 400  # files on each side, up to which their contents are compared with each other
 MAX_EXACT_RENAMES = 5_000  # the same, where the contents must be equal
 _FLAGS = (
     DiffOption.INCLUDE_UNTRACKED
@@ -26,31 +29,35 @@ class CommitRefused(ValueError):
     """A name of no commit, or a repository without changes to tell. The message names sinceCommit where it is wrong."""
 
 
-def since(repository: pygit2.Repository, name: str) -> ChangeSet:
+HasLeft = Callable[[], bool]
+
+
+def since(repository: pygit2.Repository, name: str, has_left: HasLeft = lambda: True) -> ChangeSet:
     """What differs between a commit and the work tree, with untracked files that are not ignored as added. In a bare
-    repository: between the commit and HEAD. Raises CommitRefused."""
-    return _changes(repository, _commit(repository, name).tree)
+    repository: between the commit and HEAD. Once `has_left` is false, further files are named without their lines.
+    Raises CommitRefused."""
+    return _changes(repository, _commit(repository, name).tree, has_left)
 
 
-def uncommitted(repository: pygit2.Repository) -> ChangeSet:
+def uncommitted(repository: pygit2.Repository, has_left: HasLeft = lambda: True) -> ChangeSet:
     """What differs between HEAD and the work tree, as `since`; where nothing does, the changes of the last commit
     against its first parent. Raises CommitRefused for a repository without commits and files."""
     if repository.head_is_unborn:
-        changes = _changes(repository, empty_tree(repository))
+        changes = _changes(repository, empty_tree(repository), has_left)
         if not changes.files:
             raise CommitRefused("The project has no commit and no file yet, so there is nothing to describe.")
         return changes
     head = repository.head.peel(pygit2.Commit)
     if not repository.is_bare:
-        changes = _changes(repository, head.tree)
+        changes = _changes(repository, head.tree, has_left)
         if changes.files:
             return changes
-    return _last(repository, head)
+    return _last(repository, head, has_left)
 
 
-def _last(repository: pygit2.Repository, head: pygit2.Commit) -> ChangeSet:
+def _last(repository: pygit2.Repository, head: pygit2.Commit, has_left: HasLeft) -> ChangeSet:
     if not head.parent_ids:
-        return _between(repository, empty_tree(repository), head.tree)
+        return _between(repository, empty_tree(repository), head.tree, has_left)
     try:
         before = head.parents[0].tree
     except KeyError:
@@ -58,31 +65,43 @@ def _last(repository: pygit2.Repository, head: pygit2.Commit) -> ChangeSet:
             "The last commit's parent is not in this clone, so its changes are unknown. Run `git fetch --deepen=1` in "
             "the project, or send the diff as sinceDiff."
         ) from None
-    return _between(repository, before, head.tree)
+    return _between(repository, before, head.tree, has_left)
 
 
-def _changes(repository: pygit2.Repository, old: pygit2.Tree) -> ChangeSet:
+def _changes(repository: pygit2.Repository, old: pygit2.Tree, has_left: HasLeft) -> ChangeSet:
     if repository.is_bare:
         if repository.head_is_unborn:
             return ChangeSet(())
-        return _between(repository, old, repository.head.peel(pygit2.Tree))
+        return _between(repository, old, repository.head.peel(pygit2.Tree), has_left)
     index = repository.index
     index.read()
     # As `git diff <commit>`: the index tells which files are tracked, also those that .gitignore names.
     diff = old.diff_to_index(index, _FLAGS)
     diff.merge(index.diff_to_workdir(_FLAGS))
-    return _told(repository, diff)
+    return _told(repository, diff, has_left)
 
 
-def _between(repository: pygit2.Repository, old: pygit2.Tree, new: pygit2.Tree) -> ChangeSet:
-    return _told(repository, old.diff_to_tree(new, _FLAGS, interhunk_lines=0))
+def _between(repository: pygit2.Repository, old: pygit2.Tree, new: pygit2.Tree, has_left: HasLeft) -> ChangeSet:
+    return _told(repository, old.diff_to_tree(new, _FLAGS, interhunk_lines=0), has_left)
 
 
-def _told(repository: pygit2.Repository, diff: pygit2.Diff) -> ChangeSet:
+def _told(repository: pygit2.Repository, diff: pygit2.Diff, has_left: HasLeft) -> ChangeSet:
+    """Renames are looked for once: libgit2 fails when it looks again at what it has found."""
     renames = DiffFind.FIND_RENAMES | DiffFind.FIND_FOR_UNTRACKED
-    diff.find_similar(renames | DiffFind.FIND_EXACT_MATCH_ONLY, rename_limit=MAX_EXACT_RENAMES)
-    diff.find_similar(renames, rename_limit=MAX_RENAMES)
-    return change_set(repository, diff)
+    try:
+        if _one_sided(diff) <= MAX_RENAMES and has_left():
+            diff.find_similar(renames, rename_limit=MAX_RENAMES)
+        else:
+            diff.find_similar(renames | DiffFind.FIND_EXACT_MATCH_ONLY, rename_limit=MAX_EXACT_RENAMES)
+    except KeyError:  # a partial clone lacks a content to compare: then a rename is a deletion and an addition
+        pass
+    return change_set(repository, diff, has_left)
+
+
+def _one_sided(diff: pygit2.Diff) -> int:
+    """The number of files that came, or of those that went, whichever is larger."""
+    kinds = Counter(delta.status for delta in diff.deltas)
+    return max(kinds[DeltaStatus.ADDED] + kinds[DeltaStatus.UNTRACKED], kinds[DeltaStatus.DELETED])
 
 
 def _commit(repository: pygit2.Repository, name: str) -> pygit2.Commit:

@@ -1,12 +1,13 @@
-"""A file as the index keeps it."""
+"""A file as the index keeps it. Making it takes longer than writing it, and needs no store."""
 
 import hashlib
 import zlib
 from dataclasses import dataclass
 
+from gateway.connectors.codebase.index.grams import signature_of
 from gateway.connectors.codebase.index.passages import passages_of
 from gateway.connectors.codebase.index.symbols import Symbol, symbols_of
-from gateway.connectors.codebase.index.terms import terms_of
+from gateway.connectors.codebase.index.terms import length_of, terms_of
 
 LARGEST_READ = 1_000_000  # bytes of a file whose words are searched for
 
@@ -34,13 +35,16 @@ class FileTerms:
 
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
-    """`size`: bytes. `digest`: of the content."""
+    """`digest`: of the content. `lengths`: how many terms path, symbols and body have. `grams`: the signature of the
+    text."""
 
     path: str
-    size: int
     digest: bytes
     terms: FileTerms
+    packed: bytes
+    lengths: tuple[int, int, int]
     symbols: tuple[Symbol, ...]
+    grams: bytes
 
 
 def digest_of(content: bytes) -> bytes:
@@ -55,4 +59,12 @@ def document_of(path: str, content: bytes) -> IndexedDocument:
         symbols=terms_of(" ".join(symbol.name for symbol in symbols)),
         passages=tuple(terms_of(passage) for passage in passages_of(text)),
     )
-    return IndexedDocument(path, len(content), digest_of(content), terms, symbols)
+    return IndexedDocument(
+        path=path,
+        digest=digest_of(content),
+        terms=terms,
+        packed=terms.packed(),
+        lengths=(length_of(terms.path), length_of(terms.symbols), length_of(terms.body)),
+        symbols=symbols,
+        grams=signature_of(text),
+    )

@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gateway.connectors.codebase.index.kinds import FileKind, asked_kinds, kind_of
+from gateway.connectors.codebase.index.asked_kinds import asked_kinds
 from gateway.connectors.codebase.index.store import IndexedFile, Totals
+from gateway.connectors.codebase.tree.path_kinds import PathKind, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,16 @@ class Weights:
     recency: float = 0.15
     recent_commits: int = 50
     asked: float = 0.5
-    kinds: Mapping[FileKind, float] = field(
-        default_factory=lambda: {FileKind.TEST: 0.3, FileKind.DOCS: 0.1, FileKind.DATA: 0.2}
+    kinds: Mapping[PathKind, float] = field(
+        default_factory=lambda: {
+            PathKind.SOURCE: 1.0,
+            PathKind.TEST: 0.3,
+            PathKind.DOCS: 0.1,
+            PathKind.CI: 0.2,
+            PathKind.BUILD: 0.2,
+            PathKind.DEPENDENCIES: 0.2,
+            PathKind.DATA: 0.2,
+        }
     )
 
 
@@ -99,7 +108,7 @@ class Ranking:
     def _factor(self, file: IndexedFile) -> float:
         weights = self._weights
         kind = kind_of(file.path)
-        factor = weights.asked if kind in self._asked else weights.kinds.get(kind, 1.0)
+        factor = weights.asked if kind in self._asked else weights.kinds[kind]
         if file.age is not None:
             factor *= 1 + weights.recency / (1 + file.age / weights.recent_commits)
         return factor

@@ -1,7 +1,8 @@
 """Search: a question in words becomes lines of files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from gateway.connectors.codebase.index.passages import LINES
 from gateway.connectors.codebase.index.ranking import RankedFile, Ranking
@@ -9,6 +10,7 @@ from gateway.connectors.codebase.index.store import IndexStore
 from gateway.connectors.codebase.index.symbols import Symbol
 from gateway.connectors.codebase.index.terms import question_terms, terms_of
 
+MOST_TERMS = 1_000  # of a question that are searched for: each takes up to a millisecond
 NEIGHBOURS = 8  # lines before and after the best one
 MOST_LINES = 40  # of a definition that is shown whole
 
@@ -17,48 +19,57 @@ Read = Callable[[str], bytes | None]  # a path's content now; None if it is no m
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Lines count from 1; `end_line` belongs to it. `score`: 1.0 for the best file of the answer."""
+    """Lines count from 1; `end_line` belongs to it. `best_line`: the one that answers most. `score`: 1.0 for the best
+    file of the answer."""
 
     path: str
     start_line: int
     end_line: int
+    best_line: int
     score: float
     excerpt: str
 
 
 def ranked_files(store: IndexStore, question: str) -> tuple[Ranking, list[RankedFile]]:
-    """The files that answer, best first."""
-    counts = store.file_counts(question_terms(question))
+    """The files that answer, best first. Of a question with more than MOST_TERMS different terms, the first ones."""
+    counts = store.file_counts(question_terms(question)[:MOST_TERMS])
     ranking = Ranking(question, counts, store.totals())
-    rarest_first = sorted(counts, key=lambda term: (counts[term], term))
-    return ranking, ranking.rank(store.files(store.proposed(rarest_first)))
+    return ranking, ranking.rank(store.files(store.proposed(ranking.rarity)))
+
+
+def matches(store: IndexStore, ranking: Ranking, files: Sequence[RankedFile], read: Read) -> Iterator[Match]:
+    """The best lines of each file, in the order of the files. They are read one by one, so the caller can stop."""
+    for file in files:
+        content = read(file.path)
+        if content:  # an empty or deleted file has no lines to show; the next update notices
+            lines = content.decode(errors="replace").split("\n")
+            best = _best_line(lines, file.passages, ranking.rarity)
+            start, end = _around(best, _length(lines), store.symbols_of(file.path))
+            score = round(file.score / files[0].score, 4)
+            yield Match(file.path, start, end, best, score, "\n".join(lines[start - 1 : end]))
 
 
 def search(store: IndexStore, question: str, read: Read, *, most: int = 10) -> list[Match]:
     """The best lines of the best files, one match a file."""
     ranking, files = ranked_files(store, question)
-    matches: list[Match] = []
-    for file in files:
-        if len(matches) == most:
-            break
-        content = read(file.path)
-        if content:  # an empty or deleted file has no lines to show; the next update notices
-            lines = content.decode(errors="replace").split("\n")
-            start, end = _best_lines(lines, file.passages, store.symbols_of(file.path), ranking.rarity)
-            score = round(file.score / files[0].score, 4)
-            matches.append(Match(file.path, start, end, score, "\n".join(lines[start - 1 : end])))
-    return matches
+    return list(islice(matches(store, ranking, files, read), most))
 
 
-def _best_lines(
-    lines: Sequence[str], passages: Sequence[float], symbols: Sequence[Symbol], rarity: Mapping[str, float]
-) -> tuple[int, int]:
-    """The definition around the best line of the best passage, or its neighbourhood where that is too long or none."""
-    last = len(lines) - (lines[-1] == "")
+def _length(lines: Sequence[str]) -> int:
+    return len(lines) - (lines[-1] == "")
+
+
+def _best_line(lines: Sequence[str], passages: Sequence[float], rarity: Mapping[str, float]) -> int:
+    """Of the best passage, with its neighbours."""
+    last = _length(lines)
     best = max(range(len(passages)), key=passages.__getitem__, default=0)
     first = min(best * LINES, (last - 1) // LINES * LINES)  # the file may have become shorter
     scores = [_line_score(line, rarity) for line in lines[first : min(first + LINES, last)]]
-    line = first + 1 + max(range(len(scores)), key=lambda at: sum(scores[max(0, at - 2) : at + 3]) + scores[at])
+    return first + 1 + max(range(len(scores)), key=lambda at: sum(scores[max(0, at - 2) : at + 3]) + scores[at])
+
+
+def _around(line: int, last: int, symbols: Sequence[Symbol]) -> tuple[int, int]:
+    """The definition around a line, or its neighbourhood where that is too long or none. `last`: of the file."""
     around = [
         symbol
         for symbol in symbols

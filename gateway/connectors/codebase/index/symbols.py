@@ -154,7 +154,7 @@ def symbols_of(path: str, content: bytes) -> list[Symbol]:
         found = _matched(content.decode(errors="replace"))
     else:
         return []
-    return sorted(set(found), key=lambda symbol: (symbol.start_line, -symbol.end_line, symbol.name))[:MOST]
+    return sorted(set(found), key=lambda symbol: (symbol.start_line, -symbol.end_line, symbol.name, symbol.kind))[:MOST]
 
 
 def _parsed(language: str, content: bytes) -> Iterator[Symbol]:

@@ -12,7 +12,7 @@ import snowballstemmer
 WORD = re.compile(r"\w+")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
 LONGEST = 64  # characters of a word; longer ones are data
-KEPT_WORDS = 200_000  # whose terms are remembered: some 40 MB
+KEPT_WORDS = 50_000  # whose terms are remembered: some 20 MB
 
 # Words of asking, which say nothing about the code.
 ASKING = frozenset(
@@ -30,8 +30,15 @@ _stem = lru_cache(KEPT_WORDS)(snowballstemmer.stemmer("english").stemWord)
 
 
 def parts_of(word: str) -> list[str]:
-    """The words inside an identifier, in lower case and not stemmed."""
-    return [part.lower() for part in PART.findall(word)]
+    """The words inside an identifier, in lower case and not stemmed. Letters of any alphabet that has two cases are
+    split by them, as those of ASCII are."""
+    shape = word if word.isascii() else "".join(map(_cased, word))
+    return [word[part.start() : part.end()].lower() for part in PART.finditer(shape)]
+
+
+def _cased(letter: str) -> str:
+    """A letter of ASCII with the same case; the letter itself if it has none."""
+    return "A" if letter.isupper() else "a" if letter.islower() else letter
 
 
 class _Terms(dict[str, str]):
@@ -59,6 +66,11 @@ def terms_of(text: str) -> str:
     """All terms of the text in their order, joined by spaces: as FTS5 takes them."""
     lookup = _TERMS
     return " ".join(filter(None, [lookup[word] for word in WORD.findall(text)]))
+
+
+def length_of(terms: str) -> int:
+    """How many they are."""
+    return len(terms.split())
 
 
 def question_terms(question: str) -> tuple[str, ...]:

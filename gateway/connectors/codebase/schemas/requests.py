@@ -6,11 +6,12 @@ Source: the tools' data model, with `project` and the structured operations adde
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.connectors.codebase.schemas.structured_queries import OPERATIONS
+from context_protection.core.policy import DEFAULTS
+from gateway.connectors.codebase.schemas.structured_queries import OPERATION, OPERATIONS
 
 Schema = Mapping[str, Any]
 
-QUERY_TYPES = ("NaturalLanguage", "StructuredJSON")
+QUERY_TYPES = NATURAL, STRUCTURED = "NaturalLanguage", "StructuredJSON"
 RESPONSE_FORMATS = ("Concise", "Detailed", "JSON", "Markdown")
 COMMIT_FORMATS = ("Conventional", "Detailed", "Summary")
 MAX_CHARACTERS = 1_000_000  # of a query and of a diff; their bytes are counted when they are read
@@ -52,7 +53,8 @@ GENERAL_QUERY: Mapping[str, Schema] = {
         "type": ["string", "object"],
         "minLength": 1,
         "maxLength": MAX_CHARACTERS,
-        "description": f"A question, or an object: {{operation: {'|'.join(OPERATIONS)}}}.",
+        "description": "A question, or a structured query.",
+        "$defs": {name: each.schema(DEFAULTS) for name, each in OPERATIONS.items()},
     },
     "queryType": {"type": "string", "enum": list(QUERY_TYPES)},
     "scope": SCOPE,
@@ -82,3 +84,35 @@ COMMIT_MESSAGE: Mapping[str, Schema] = {
     "maxCost": _COST,
     "project": _PROJECT,
 }
+
+
+# -- As tool lists show them ------------------------------------------------------------------------
+
+_UNSHOWN = frozenset({"$defs", "minLength", "maxLength", "maxItems", "minimum", "maximum", "additionalProperties"})
+
+
+def _brief(schema: Schema) -> Schema:
+    """Without the limits that hardly any call meets. A call that does is told."""
+    brief = {keyword: value for keyword, value in schema.items() if keyword not in _UNSHOWN}
+    if "items" in brief:
+        brief["items"] = _brief(brief["items"])
+    if "properties" in brief:
+        brief["properties"] = {name: _brief(each) for name, each in brief["properties"].items()}
+    return brief
+
+
+def _structured_queries() -> str:
+    """ "findSymbol name, grep pattern, …": each operation with what it needs."""
+    needed = {name: [each for each in query.required if each != OPERATION] for name, query in OPERATIONS.items()}
+    optional = {name: ["[path]"] if "path" in query.parameters else [] for name, query in OPERATIONS.items()}
+    return ", ".join(" ".join([name, *(needed[name] or optional[name])]) for name in OPERATIONS)
+
+
+GENERAL_QUERY_SHOWN: Mapping[str, Schema] = {
+    **{name: _brief(each) for name, each in GENERAL_QUERY.items()},
+    "query": {
+        "type": ["string", "object"],
+        "description": f"A question, or {{operation, …}}: {_structured_queries()}.",
+    },
+}
+COMMIT_MESSAGE_SHOWN: Mapping[str, Schema] = {name: _brief(each) for name, each in COMMIT_MESSAGE.items()}

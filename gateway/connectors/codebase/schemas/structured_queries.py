@@ -12,11 +12,12 @@ from gateway.catalog.definition import ToolDefinition
 Schema = Mapping[str, Any]
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 1_000
-SYMBOL_KINDS = ("class", "function", "method", "interface", "struct", "enum", "constant", "module")
+SYMBOL_KINDS = ("class", "constant", "function", "module", "type")  # as the index has them
 OPERATION, QUERY = "operation", "query"
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 1_000}
 _FLAG = {"type": "boolean", "default": False}
+_AFTER = {**_TEXT, "description": "Only files after this path."}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
 
 
@@ -43,10 +44,16 @@ OPERATIONS: Mapping[str, ToolDefinition] = {
             name=_TEXT,
             kind={"type": "string", "enum": list(SYMBOL_KINDS)},
         ),
-        _definition("findReferences", "Where a name is used.", ("name",), name=_TEXT),
-        _definition("listFiles", "The files of the scope."),
+        _definition("findReferences", "Where a name is used.", ("name",), name=_TEXT, after=_AFTER),
+        _definition("listFiles", "The files of the scope.", after=_AFTER),
         _definition(
-            "grep", "The lines that hold a text.", ("pattern",), pattern=_TEXT, isRegex=_FLAG, ignoreCase=_FLAG
+            "grep",
+            "The lines that hold a text.",
+            ("pattern",),
+            pattern=_TEXT,
+            isRegex=_FLAG,
+            ignoreCase=_FLAG,
+            after=_AFTER,
         ),
         _definition("outline", "The symbols of a file, with their lines.", ("path",), path=_TEXT),
         _definition("history", "The newest commits, of all files or of one.", path=_TEXT),

@@ -9,7 +9,7 @@ from pygit2.enums import DeltaStatus, DiffOption
 
 from gateway.connectors.codebase.git.history import text
 from gateway.connectors.codebase.git.repository import empty_tree
-from gateway.connectors.codebase.tree import kinds, paths
+from gateway.connectors.codebase.tree import left_out, paths
 
 _LINK, _GITLINK = 0o120000, 0o160000
 _UNTRACKED = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS | DiffOption.IGNORE_SUBMODULES
@@ -29,28 +29,20 @@ def names(repository: pygit2.Repository) -> list[str]:
     """The paths of all files that may be read, sorted: tracked ones, and those that are not ignored. Links, submodules,
     generated and secret-looking files are left out. Of a bare repository: the files of HEAD."""
     found = _committed(repository) if repository.is_bare else _present(repository)
-    return sorted(path for path in found if not kinds.is_generated_name(path) and not kinds.is_secret_name(path))
-
-
-def files(root: Path, repository: pygit2.Repository) -> Iterator[TreeFile]:
-    """All text files, by path. Those that disappear meanwhile, cannot be read, or are larger than paths.MAX_FILE_BYTES
-    are left out."""
-    for path in names(repository):
-        file = file_at(root, repository, path)
-        if file:
-            yield file
+    return sorted(path for path in found if not left_out.is_generated_name(path) and not left_out.is_secret_name(path))
 
 
 def file_at(root: Path, repository: pygit2.Repository, path: str) -> TreeFile | None:
-    """One of `names`; None if it is none of the text files. Raises PathRefused for a path that leads out."""
+    """One of `names`; None if it is none of the text files, has disappeared, cannot be read, or is larger than
+    paths.MAX_FILE_BYTES. Raises PathRefused for a path that leads out."""
     paths.parts_of(path)
-    if kinds.is_generated_name(path) or kinds.is_secret_name(path):
+    if left_out.is_generated_name(path) or left_out.is_secret_name(path):
         return None
     try:
         content = _blob(repository, path) if repository.is_bare else paths.read(root, path)
     except paths.PathRefused:
         return None
-    if content is None or kinds.is_left_out(path, content):
+    if content is None or left_out.by_content(path, content):
         return None
     return TreeFile(path, len(content), content)
 

@@ -1,6 +1,6 @@
 """Finds out from a list's response, not from the document, whether there are further rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gateway.connectors.openapi.document import conventions
@@ -11,6 +11,7 @@ from gateway.connectors.openapi.response.page_steps import linked
 from gateway.upstreams.request import Response
 
 LEVELS = 3
+LEADING_NAMES = (*conventions.HAS_MORE, *conventions.NEXT_CURSORS, *conventions.NEXT_URLS)
 
 
 def of_more(response: Response, body: Any, rows: str, so_far: int) -> str:
@@ -18,14 +19,13 @@ def of_more(response: Response, body: Any, rows: str, so_far: int) -> str:
     `so_far`: their number, with those of earlier pages."""
     if linked(response):
         return "a Link header with rel=next"
-    fields = dict(_fields(body, rows))
-    flags = [(path, value) for name in conventions.HAS_MORE for path, value in _called(fields, name)]
-    if flag := next(((path, value) for path, value in flags if isinstance(value, bool)), None):
+    fields = _FieldsAround(body, rows)
+    if flag := next((each for each in fields.called(conventions.HAS_MORE) if isinstance(each[1], bool)), None):
         return f"{flag[0]}: true" if flag[1] else ""
-    following = (path for name in conventions.SURELY_NEXT for path, value in _called(fields, name) if _leads_on(value))
+    following = (path for path, value in fields.called(conventions.SURELY_NEXT) if _leads_on(value))
     if path := next(following, None):
         return path
-    totals = (each for name in conventions.TOTALS for each in _called(fields, name))
+    totals = fields.called(conventions.TOTALS)
     larger = (f"{path}: {value:,}" for path, value in totals if type(value) is int and value > so_far)
     return next(larger, "")
 
@@ -34,11 +34,29 @@ def may_lead_on(response: Response, body: Any, rows: str) -> bool:
     """Whether the response has anything from which its paging may be recognised."""
     if linked(response):
         return True
-    fields = dict(_fields(body, rows))
-    names = (*conventions.HAS_MORE, *conventions.NEXT_CURSORS, *conventions.NEXT_URLS)
-    known = (value for name in names for _, value in _called(fields, name))
-    next_ones = (value for path, (_, value) in fields.items() if path.rpartition(".")[2].startswith("next"))
-    return any(map(_leads_on, (*known, *next_ones)))
+    fields = _FieldsAround(body, rows)
+    return any(_leads_on(value) for _, value in (*fields.called(LEADING_NAMES), *fields.beginning_with("next")))
+
+
+class _FieldsAround:
+    """The fields around the rows, by their names."""
+
+    def __init__(self, body: Any, rows: str) -> None:
+        self._fields = dict(_fields(body, rows))
+        self._by_ending: dict[str, list[tuple[str, Any]]] = {}
+        for path, found in self._fields.items():
+            ending = path
+            while ending:
+                self._by_ending.setdefault(ending, []).append(found)
+                ending = ending.partition(".")[2]
+
+    def called(self, names: Sequence[str]) -> list[tuple[str, Any]]:
+        """The (path, value) of those whose path equals or ends with one of the names, in the order of the names."""
+        return [found for name in names if name in self._by_ending for found in self._by_ending[name]]
+
+    def beginning_with(self, start: str) -> list[tuple[str, Any]]:
+        """The (path, value) of those whose own name begins so."""
+        return [found for path, found in self._fields.items() if path.rpartition(".")[2].startswith(start)]
 
 
 def _fields(body: Any, rows: str) -> Iterator[tuple[str, tuple[str, Any]]]:
@@ -54,11 +72,6 @@ def _fields(body: Any, rows: str) -> Iterator[tuple[str, tuple[str, Any]]]:
             yield folded(path), (path, each)
             if level < LEVELS and (path == around or LOOKED_INTO.fullmatch(name)):
                 waiting.append((path, each, level + 1))
-
-
-def _called(fields: Mapping[str, tuple[str, Any]], name: str) -> Iterator[tuple[str, Any]]:
-    """The fields whose path equals or ends with the name."""
-    return (found for path, found in fields.items() if path == name or path.endswith(f".{name}"))
 
 
 def _leads_on(value: Any) -> bool:

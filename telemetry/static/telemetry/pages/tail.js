@@ -94,11 +94,19 @@
     return row;
   }
 
+  const atOf = (row) => row.dataset.id.split("@").pop();
+
+  // A poll finds calls that are older than those that the socket has brought meanwhile.
+  function place(row) {
+    const older = [...body.rows].find((each) => atOf(each) <= atOf(row));
+    body.insertBefore(row, older ?? null);
+  }
+
   function show(rows) {
     const fresh = rows.map(rowOf).filter((row) => !shown.has(row.dataset.id));
     if (!fresh.length) return;
     fresh.forEach((row) => shown.add(row.dataset.id));
-    body.prepend(...fresh);
+    fresh.reverse().forEach(place);
     while (body.rows.length > most) {
       shown.delete(body.lastElementChild.dataset.id);
       body.lastElementChild.remove();

@@ -76,8 +76,11 @@ def test_json_gives_the_same_layer_as_yaml_with_lines():
 @pytest.mark.parametrize(("name", "setting"), [(name, each) for each in SETTINGS.values() for name in each.spellings])
 def test_every_spelling_of_a_setting_means_the_setting(name: str, setting: Setting):
     value = json.dumps(setting.default)
-    layer = read(f'operations:\n  get_booking:\n    "{name}": {value}\n')
-    assert layer.values == {BudgetScope("get_booking"): {setting.name: setting.default}}
+    if setting.whole_connectors_only:
+        part, scope = "connectors:\n  nsip", BudgetScope(connector="nsip")
+    else:
+        part, scope = "operations:\n  get_booking", BudgetScope("get_booking")
+    assert read(f'{part}:\n    "{name}": {value}\n').values == {scope: {setting.name: setting.default}}
 
 
 def test_a_document_may_stand_below_the_name_of_the_product_part():
@@ -123,6 +126,11 @@ INVALID = {
     "operations: {get_booking: {summaryFields: [id]}}\n": "summaryFields is ['id']; it must be a text.",
     "global: {summaryFields: id}\n": "global.summaryFields: operations differ in it. Set it for one operation.",
     "operations: {get_*: {summaryFields: id}}\n": "operations.get_*.summaryFields: operations differ in it.",
+    "operations: {get_booking: {withheldFields: phone}}\n": "operations.get_booking.withheldFields: one query can join",
+    "operations: {get_*: {withheldFields: phone}}\n": "Set it for all of them or for a connector.",
+    "global: {withheldFields: 'phone, a..b'}\n": "withheldFields has the name 'a..b', which no field can have.",
+    "callers: {desk: {global: {withheldFields: 'phone,*'}}}\n": "withheldFields has the name '*', which no",
+    "connectors: {nsip: {withheldFields: [phone]}}\n": "withheldFields is ['phone']; it must be a text such as",
     # Keys
     "global:\n  hardCaps: 9000\n": "line 2: global.hardCaps: there is no setting 'hardCaps'. Did you mean hardCap?",
     "globl: {}\n": "line 1: globl: there is no key 'globl'. Did you mean global?",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from context_protection.core.errors import CallError, InvalidArgument
 from context_protection.core.query import conditions
 from context_protection.core.query.columns import QueryColumn, QueryColumns, Type
+from context_protection.core.redaction import Visibility
 from context_protection.core.shapes import Field, Shape
 from tests.properties.payloads import values
 
@@ -244,7 +245,7 @@ def test_what_is_withheld_is_never_suggested():
 
 
 def test_what_is_revealed_can_be_asked():
-    columns = QueryColumns(sample=lambda: [{"doorCode": "1234"}], reveal=frozenset({"doorCode"}))
+    columns = QueryColumns(sample=lambda: [{"doorCode": "1234"}], visibility=Visibility(frozenset({"doorCode"})))
     assert conditions.parse({"doorCode": "1234"}, columns).match({"doorCode": "1234"})
 
 

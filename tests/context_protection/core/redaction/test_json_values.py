@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection.core.redaction import Finding, redact
+from context_protection.core.redaction import Finding, Visibility, redact
 
 CANARY = "canary-4711"
 
@@ -106,6 +106,17 @@ def test_only_the_code_of_a_text_under_a_place_is_masked(value: Any, found: Find
     assert findings == [found]
 
 
+@pytest.mark.parametrize("place", [lambda text: {"gate": text}, lambda text: {"name": "Gate", "value": text}])
+def test_a_text_that_was_harmless_elsewhere_is_searched_again_under_a_place(place: Any):
+    for text in ("use 4711", "press 4712 twice"):
+        harmless = [{"note": text}, {"notes": [text]}] * 2
+        assert redact(harmless)[0] is harmless
+    redacted, found = redact([{"note": "use 4711"}, place("use 4711")])
+    assert "4711" not in json.dumps(redacted[1])
+    assert redacted[0] == {"note": "use 4711"}
+    assert [each.path[0] for each in found] == [1]
+
+
 def test_a_long_text_or_a_description_under_a_title_is_searched_and_not_masked_whole():
     longest = {"name": "PIN", "value": "w" * 200}
     assert redact(longest)[0] == {"name": "PIN", "value": "[withheld: PIN]"}
@@ -150,13 +161,13 @@ def test_a_schema_is_told_by_its_keys_and_its_types():
 @pytest.mark.parametrize("reveal", ["doorCode", "door_code", "stay.doorCode", "Stay.Door code"])
 def test_a_revealed_field_stays(reveal: str):
     value = {"stay": {"doorCode": CANARY}, "PIN": CANARY}
-    redacted, _ = redact(value, frozenset({reveal}))
+    redacted, _ = redact(value, Visibility(frozenset({reveal})))
     assert redacted == {"stay": {"doorCode": CANARY}, "PIN": "[withheld: PIN]"}
 
 
 def test_a_pair_is_revealed_by_its_name():
     value = [{"name": "Door code", "value": CANARY}, {"name": "PIN", "value": CANARY}]
-    redacted, _ = redact(value, frozenset({"doorCode"}))
+    redacted, _ = redact(value, Visibility(frozenset({"doorCode"})))
     assert [each["value"] for each in redacted] == [CANARY, "[withheld: PIN]"]
 
 
@@ -310,32 +321,32 @@ def test_a_field_of_another_object_stays(value: Any):
 
 def test_a_path_reveals_what_it_leads_to_from_the_top_and_nothing_elsewhere():
     value = {"stay": {"doorCode": CANARY}, "next": {"stay": {"doorCode": CANARY}}, "doorCode": CANARY}
-    redacted, _ = redact(value, frozenset({"stay.doorCode"}))
+    redacted, _ = redact(value, Visibility(frozenset({"stay.doorCode"})))
     masked = "[withheld: door code]"
     assert redacted == {"stay": {"doorCode": CANARY}, "next": {"stay": {"doorCode": masked}}, "doorCode": masked}
 
 
 def test_a_list_of_label_and_value_is_revealed_by_its_label():
     value = {"pairs": [["Door code", CANARY], ["PIN", CANARY]]}
-    redacted, _ = redact(value, frozenset({"Door code"}))
+    redacted, _ = redact(value, Visibility(frozenset({"Door code"})))
     assert redacted == {"pairs": [["Door code", CANARY], ["PIN", "[withheld: PIN]"]]}
 
 
 def test_json_in_a_text_is_revealed_as_what_is_not_in_one():
     told = f'{{"doorCode":"{CANARY}","PIN":"{CANARY}"}}'
-    redacted, _ = redact({"payload": told}, frozenset({"doorCode"}))
+    redacted, _ = redact({"payload": told}, Visibility(frozenset({"doorCode"})))
     assert redacted == {"payload": f'{{"doorCode":"{CANARY}","PIN":"[withheld: PIN]"}}'}
 
 
 def test_a_column_is_revealed_by_its_name():
     value = {"columns": ["guest", "Door code", "PIN"], "rows": [["Ada", CANARY, CANARY]]}
-    redacted, _ = redact(value, frozenset({"doorCode"}))
+    redacted, _ = redact(value, Visibility(frozenset({"doorCode"})))
     assert redacted["rows"] == [["Ada", CANARY, "[withheld: PIN]"]]
 
 
 def test_a_nested_secret_is_revealed_by_its_path():
     value = {"units": [{"entry": {"codes": ["4711"]}, "wifi": {"key": "sunflower"}}]}
-    redacted, _ = redact(value, frozenset({"units.entry.codes"}))
+    redacted, _ = redact(value, Visibility(frozenset({"units.entry.codes"})))
     assert redacted == {"units": [{"entry": {"codes": ["4711"]}, "wifi": {"key": "[withheld: Wi-Fi password]"}}]}
 
 
@@ -371,6 +382,6 @@ def test_cells_of_secret_columns_are_masked_in_rows_of_any_length():
 
 def test_the_path_decides_which_column_is_revealed():
     table = {"columns": ["PIN"], "rows": [["4711"]]}
-    redacted, _ = redact({"home": table, "office": table}, frozenset({"home.PIN"}))
+    redacted, _ = redact({"home": table, "office": table}, Visibility(frozenset({"home.PIN"})))
     assert redacted["home"]["rows"] == [["4711"]]
     assert redacted["office"]["rows"] == [["[withheld: PIN]"]]

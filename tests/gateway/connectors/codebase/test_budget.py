@@ -65,6 +65,15 @@ def test_time_between_steps_costs_nothing(clocks: Clocks):
     assert budget.elapsed == 11
 
 
+def test_work_that_is_done_again_is_listed_once(clocks: Clocks):
+    budget = clocks.budget()
+    for _ in range(2):
+        with budget.step("search"):
+            clocks.work(2)
+    (step,) = budget.steps
+    assert (step.seconds, budget.total) == (4, 0.04)
+
+
 def test_a_step_stops_before_the_money_is_spent(clocks: Clocks):
     budget = clocks.budget(limit=0.01)  # a second of work
     with budget.step("search") as step:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from context_protection.core.errors import InvalidArgument
-from gateway.connectors.codebase.schemas.structured_queries import OPERATIONS, structured_query
+from gateway.connectors.codebase.index.symbols import symbols_of
+from gateway.connectors.codebase.schemas.structured_queries import OPERATIONS, SYMBOL_KINDS, structured_query
 
 VALID = {
     "findSymbol": {"name": "Dispatcher"},
@@ -47,3 +48,13 @@ def test_a_mistake_is_named_with_its_correction(query: dict[str, Any], parameter
         structured_query(query)
     assert (refused.value.parameter, refused.value.reason) == (parameter, "invalid_query")
     assert refused.value.suggestion == suggestion
+
+
+def test_every_kind_of_symbol_can_be_found():
+    """A kind that the index never gives would find nothing, without a word."""
+    sources = {
+        "a.py": "LIMIT = 1\n\n\nclass Shop:\n    def sell(self):\n        pass\n",
+        "a.ts": "interface Item { id: number }\nnamespace inner { }\n",
+    }
+    found = {each.kind for path, text in sources.items() for each in symbols_of(path, text.encode())}
+    assert found == set(SYMBOL_KINDS)

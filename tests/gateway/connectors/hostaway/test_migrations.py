@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from context_protection.core.redaction import redact_text
+from context_protection.core.redaction import Visibility, redact_text
 from gateway.connectors.hostaway import originals, pieces
 from gateway.connectors.hostaway.models import Booking, Document, DocumentContent, WebhookEvent
 
@@ -105,7 +105,7 @@ def test_what_was_stored_in_clear_is_masked_and_sealed(before_masking: Any):
     assert "Zx47" not in booking.data + booking.sealed
     assert orjson.loads(booking.data)["doorCode"] == "[withheld: door code]"
     assert booking.chars == len(booking.data)
-    revealed = originals.restored(booking.data, booking.sealed, frozenset({"doorCode"}))
+    revealed = originals.restored(booking.data, booking.sealed, Visibility(frozenset({"doorCode"})))
     assert revealed["doorCode"] == "Zx4711q"
     assert "Zx4712q" not in revealed["hostNote"]
     document = Document.objects.select_related("content").get(id="manual.txt")

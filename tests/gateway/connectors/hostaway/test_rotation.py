@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from context_protection.core.redaction.visibility import Visibility
 from gateway.connectors.hostaway import originals, store
 from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.listings import LISTINGS
@@ -19,7 +20,7 @@ from gateway.upstreams.auth.vault import Vault, vault
 
 pytestmark = pytest.mark.django_db
 OLD, NEW, GONE = "old-key-" * 5, "new-key-" * 5, "gone-key-" * 5
-BOOKING_COUNT, REVEAL = 7, frozenset({"doorCode"})
+BOOKING_COUNT, REVEAL = 7, Visibility(frozenset({"doorCode"}))
 EVENT = {"event": "reservation.updated", "data": {"id": 1, "doorCode": "Zx990q"}}
 
 
@@ -55,7 +56,9 @@ def test_after_a_rotation_the_former_key_can_go(account: None, settings: Any):
     settings.CREDENTIAL_KEYS, settings.SECRET_KEY = [NEW], GONE
     assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKING_COUNT + 1)]
     loft = Listing.objects.get()
-    assert originals.restored(loft.data, loft.sealed, frozenset({"wifiPassword"}))["wifiPassword"] == "Zx100q"
+    assert (
+        originals.restored(loft.data, loft.sealed, Visibility(frozenset({"wifiPassword"})))["wifiPassword"] == "Zx100q"
+    )
     assert orjson.loads(vault().open(WebhookEvent.objects.get().body, upstream="Hostaway")) == EVENT
     assert rotate("--check").startswith(f"{BOOKING_COUNT + 2} sealed with the newest key, 0 sealed with a former key")
 

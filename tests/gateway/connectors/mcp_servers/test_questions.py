@@ -16,7 +16,8 @@ from mcp import Client
 from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
 from gateway.access.callers import caller_of_key
-from gateway.connectors.mcp_servers.questions import Asker, RunningCalls, asker_of_the_call
+from gateway.connectors.mcp_servers.questions import RunningCalls, asker_of_the_call
+from gateway.dispatch.asker import Asker
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
 from gateway.threads.bridge import run_sync

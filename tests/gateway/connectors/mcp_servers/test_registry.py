@@ -23,7 +23,7 @@ from tests.simulators.bad_upstream import bad_upstream
 from tests.simulators.mcp_server import Simulator, mcp_server
 
 pytestmark = pytest.mark.django_db
-DEADLINE = 10.0
+DEADLINE = 60.0
 DEEP: Any = reduce(lambda below, _: [below], range(300), "x")  # deeper than the fast writer goes
 
 

@@ -69,6 +69,14 @@ def test_who_asks_for_a_form_gets_an_envelope(doors: Doors):
     assert [row["id"] for row in answer["items"]] == [1003]
 
 
+def test_what_holds_a_withheld_field_is_not_passed_on(doors: Doors):
+    TokenBudget.objects.create(connector="mcp_servers", withheld_fields="marker")
+    revisions.bump()
+    (block,) = doors.called("sim_echo", {"marker": "hello"}).content
+    assert "hello" not in block.text
+    assert json.loads(block.text)["meta"]["withheld"] == ["marker"]
+
+
 def test_what_holds_a_secret_is_not_passed_on(doors: Doors):
     (block,) = doors.called("sim_secret").content
     assert "hunter2" not in block.text

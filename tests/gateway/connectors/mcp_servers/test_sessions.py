@@ -15,8 +15,8 @@ from asgiref.sync import async_to_sync
 
 from gateway.connectors.mcp_servers import connections, network, processes
 from gateway.connectors.mcp_servers.configuration import HttpServer, Server, StdioServer
-from gateway.connectors.mcp_servers.questions import Asker
 from gateway.connectors.mcp_servers.sessions import ServerSession, ServerSessions, _pause
+from gateway.dispatch.asker import Asker
 from gateway.upstreams.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -26,7 +26,7 @@ from gateway.upstreams.errors import (
 from tests.gateway.connectors.mcp_servers.conftest import CHILD
 from tests.simulators.mcp_server import mcp_server
 
-DEADLINE = 10.0
+DEADLINE = 60.0
 Call = Callable[..., Any]
 
 

@@ -37,7 +37,9 @@ async def fetched(operation: Operation, **arguments: str) -> Any:
 def test_it_offers_the_nine_operations_and_an_upstream_whose_health_can_be_read(offered):
     assert CONNECTOR.name == "nsip"
     assert set(offered) == {*OPERATIONS.values(), "nsip_search_by_lpn"}
-    assert upstreams.get("nsip") is not None
+    upstream = upstreams.get("nsip")
+    assert upstream is not None
+    assert upstream.limits.most_answers == 1000
 
 
 def test_its_answers_are_kept_for_an_hour_unless_ops_set_another_time(offered):

@@ -16,6 +16,7 @@ from gateway.upstreams.registry import retain
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests import crawler
+from tests.caches import keep_responses
 from tests.doors import Doors
 from tests.simulators.shop import Shop, shop
 
@@ -25,7 +26,7 @@ LIST, RECORD, TEXT = ("shop_list_all", {}), ("shop_get_customer", {"id": "large"
 @pytest.fixture
 def api(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     settings.ALLOW_PRIVATE_UPSTREAMS = True
-    monkeypatch.setattr(response_cache, "most_bytes", 1 << 20)
+    keep_responses(monkeypatch)
     with shop() as simulated:
         plan = import_plan.plan(json.dumps(simulated.document).encode(), name="shop", source="shop.json")
         import_plan.store(plan, chosen=[each.key for each in plan.proposals])
@@ -61,7 +62,7 @@ def test_upstream_is_asked_each_time_and_what_has_not_changed_is_protected_once(
 
 def test_what_can_never_be_given_again_takes_no_room(doors: Doors, api: Shop):
     doors.mcp("shop_list_by_offset", {})
-    assert "shop_list_by_offset" not in {key.operation for key in response_cache._entries}
+    assert "shop_list_by_offset" not in {key.operation for key in response_cache.entries.entries}
 
 
 def test_each_of_them_is_recorded(doors: Doors, api: Shop):

@@ -1,11 +1,17 @@
-"""manage.py project add|list|remove: the source trees that the codebase tools may read."""
+"""manage.py project add|list|sync|remove: the source trees that the codebase tools may read."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gateway.connectors.codebase import projects
+from gateway.connectors.codebase.indexing.foreground import IndexIncomplete, brought_up_to_date, in_words
+from gateway.connectors.codebase.indexing.progress import Progress
+from gateway.connectors.codebase.indexing.states import progress
 from gateway.connectors.codebase.models import Project
+from gateway.connectors.codebase.roots import ProjectRefused
+
+WAIT = 600.0
 
 
 class Command(BaseCommand):
@@ -16,14 +22,17 @@ class Command(BaseCommand):
         add = actions.add_parser("add", help="register a git repository")
         add.add_argument("name", help="lower-case letters, digits, _ and -, e.g. web-shop")
         add.add_argument("path", help="the repository's root folder; below PROJECT_ROOTS, if that is set")
-        actions.add_parser("list", help="names and folders")
+        actions.add_parser("list", help="names and folders, and how far each index is")
+        sync = actions.add_parser("sync", help="bring a project's index up to date now, and print how far it is")
+        sync.add_argument("name")
+        sync.add_argument("--wait", type=float, default=WAIT, metavar="SECONDS", help="fail after them (%(default)s)")
         remove = actions.add_parser("remove", help="forget a project; its folder stays")
         remove.add_argument("name")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             self._act(options)
-        except projects.ProjectRefused as error:
+        except (ProjectRefused, IndexIncomplete) as error:
             raise CommandError(str(error)) from None
 
     def _act(self, options: dict[str, Any]) -> None:
@@ -31,9 +40,15 @@ class Command(BaseCommand):
             case "add":
                 project = projects.add(options["name"], options["path"])
                 self.stdout.write(f"Added {project}: {project.path}")
+                self.stdout.write(f"Sluice indexes it while it runs. To do it now: manage.py project sync {project}")
             case "remove":
                 projects.remove(options["name"])
                 self.stdout.write(f"Removed {options['name']}. Its folder is unchanged.")
             case "list":
-                for project in Project.objects.all():
-                    self.stdout.write(f"{project.name}\t{project.path}")
+                for project in Project.objects.select_related("index"):
+                    state = getattr(project, "index", None)
+                    shown = in_words(progress(state) if state else Progress())
+                    self.stdout.write(f"{project.name}\t{project.path}\t{shown}")
+            case "sync":
+                for line in brought_up_to_date(projects.named(options["name"]), options["wait"]):
+                    self.stdout.write(line)

@@ -7,7 +7,6 @@ import pytest
 from gateway.connectors.codebase.commits.dependencies import DependencyChange
 from gateway.connectors.codebase.commits.diff_text import read_diff
 from gateway.connectors.codebase.commits.facts import ChangeFacts, facts_of
-from gateway.connectors.codebase.commits.path_kinds import PathKind, kind_of
 
 
 def changed(files: dict[str, tuple[str, str]]) -> ChangeFacts:
@@ -73,21 +72,3 @@ def test_versions_of_dependencies(path: str, old: str, new: str) -> None:
     assert found.name.endswith("left-pad")
     assert "1.2.0" in str(found.old)
     assert "1.3.0" in str(found.new)
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("src/app.ts", PathKind.SOURCE),
-        ("src/__tests__/app.ts", PathKind.TEST),
-        ("pkg/app_test.go", PathKind.TEST),
-        ("docs/guide/index.js", PathKind.DOCS),
-        ("CHANGELOG.md", PathKind.DOCS),
-        (".github/workflows/ci.yml", PathKind.CI),
-        ("frontend/package.json", PathKind.DEPENDENCIES),
-        ("Makefile", PathKind.BUILD),
-        ("data/places.csv", PathKind.DATA),
-    ],
-)
-def test_the_kind_of_a_path(path: str, kind: PathKind) -> None:
-    assert kind_of(path) is kind

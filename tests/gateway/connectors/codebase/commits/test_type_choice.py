@@ -5,8 +5,8 @@ import pytest
 from gateway.connectors.codebase.commits.habits import Habits
 from gateway.connectors.codebase.commits.type_choice import type_chances, type_of
 from gateway.connectors.codebase.commits.type_evidence import evidence_of
-from gateway.connectors.codebase.commits.type_weights import SHARES, TYPES, WEIGHTS
-from gateway.connectors.codebase.git.history import PastCommit
+from gateway.connectors.codebase.commits.type_weights import TYPES, WEIGHTS
+from gateway.connectors.codebase.git.past_commit import PastCommit
 from tests.gateway.connectors.codebase.commits.test_facts import changed
 
 
@@ -36,7 +36,7 @@ def test_paths_of_one_kind_decide(path: str, expected: str) -> None:
 
 def test_a_new_module_is_a_feature_and_a_condition_a_fix() -> None:
     body = "".join(f"def part{each}(a):\n    return a\n\n" for each in range(12))
-    assert type_of(changed({"src/parts.py": ("", body), "docs/parts.md": ("a\n", "b\n")})) == "feat"
+    assert type_of(changed({"src/parts.py": ("", body), "docs/parts.md": ("", "a\nb\nc\n")})) == "feat"
     assert (
         type_of(changed({"src/parts.py": ("def a(b):\n    c\n", "def a(b):\n    if b is None:\n        c\n")})) == "fix"
     )
@@ -50,15 +50,60 @@ def test_the_projects_own_habit_decides_over_the_general_one() -> None:
 
 
 def test_a_scope_is_given_where_the_authors_give_one() -> None:
-    assert PAST.scope_of(["core/other.py"]) == "core"
-    assert PAST.scope_of(["site/new.md"]) == "site"
-    assert PAST.scope_of(["lib/other.py"]) is None
-    assert Habits([]).scope_of(["core/other.py"]) is None
+    assert PAST.scope_of(["core/other.py"], "fix") == "core"
+    assert PAST.scope_of(["site/new.md"], "fix") == "site"
+    assert PAST.scope_of(["lib/other.py"], "fix") is None
+    assert Habits([]).scope_of(["core/other.py"], "fix") is None
+
+
+def with_scopes(scope: str, given: int, of: int) -> Habits:
+    """`given`: how many of the earlier commits to lib/parser have the scope."""
+    named = [earlier(f"fix({scope}): a", ("lib/parser/a.py",))] * given
+    return Habits(named + [earlier("fix: a", ("lib/parser/a.py",))] * (of - given))
+
+
+def test_a_scope_is_given_where_authors_often_give_one_and_sooner_if_it_names_a_place() -> None:
+    assert with_scopes("syntax", 8, of=20).scope_of(["lib/parser/a.py"], "fix") == "syntax"
+    assert with_scopes("syntax", 4, of=20).scope_of(["lib/parser/a.py"], "fix") is None
+    assert with_scopes("Parser", 4, of=20).scope_of(["lib/parser/a.py"], "fix") == "Parser"
+    assert with_scopes("Parser", 2, of=20).scope_of(["lib/parser/a.py"], "fix") is None
+
+
+def test_a_type_that_has_no_scopes_gets_none() -> None:
+    scoped, plain = earlier("feat(syntax): a", ("core/a.py",)), earlier("chore: b", ("core/a.py",))
+    past = Habits([scoped, plain, plain, plain, plain] * 20)
+    assert past.scope_of(["core/a.py"], "feat") == "syntax"
+    assert past.scope_of(["core/a.py"], "chore") is None
+
+
+def test_a_folder_that_no_commit_has_touched_is_a_scope_where_its_neighbours_are() -> None:
+    packages = ("lexer", "Parser", "printer", "cli")
+    past = [earlier(f"fix({name.lower()}): a", (f"packages/{name}/src/a.ts",)) for name in packages] * 10
+    assert Habits(past).scope_of(["packages/type-checker/src/a.ts"], "fix") == "type-checker"
+    assert Habits(past).scope_of(["packages/Parser/src/b.ts"], "fix") == "parser"
+
+
+def test_what_the_places_say_about_the_type_is_a_leaning() -> None:
+    leanings = PAST.type_leanings(["site/new.md"])
+    assert leanings["chore"] > 0 > leanings["fix"]
+    assert set(Habits([]).type_leanings(["a"]).values()) == {0.0}
+
+
+def test_of_two_scopes_the_one_that_names_a_place_is_given() -> None:
+    votes = {"syntax": 3, "parser": 2}
+    past = [earlier(f"fix({scope}): a", ("lib/parser/a.py",)) for scope, count in votes.items() for _ in range(count)]
+    assert Habits(past).scope_of(["lib/parser/a.py"], "fix") == "parser"
+    assert Habits(past).scope_of(["lib/other/a.py"], "fix") == "syntax"
+
+
+def test_spellings_of_a_scope_are_one_scope() -> None:
+    votes = {"cmd-line": 3, "CmdLine": 2, "cmd_line": 2, "syntax": 4}
+    past = [earlier(f"fix({scope}): a", ("lib/a.py",)) for scope, count in votes.items() for _ in range(count)]
+    assert Habits(past).scope_of(["lib/a.py"], "fix") == "cmd-line"
 
 
 def test_the_weights_fit_the_evidence() -> None:
     assert all(len(weights) == len(TYPES) for weights in WEIGHTS.values())
-    assert sum(SHARES) == pytest.approx(1, abs=0.01)
     facts = changed({"src/a.py": ("", "def a():\n    pass\n"), "docs/a.md": ("a\n", "b\n")})
     assert set(evidence_of(facts)) & set(WEIGHTS)
     assert sum(type_chances(facts).values()) == pytest.approx(1)

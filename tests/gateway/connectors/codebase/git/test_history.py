@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import pygit2
 import pytest
 
 from gateway.connectors.codebase.git import history
-from gateway.connectors.codebase.git.history import PastCommit, past
+from gateway.connectors.codebase.git.history import past
+from gateway.connectors.codebase.git.past_commit import PastCommit
 from gateway.connectors.codebase.git.repository import opened
 from tests.gateway.connectors.codebase.repositories import commit, git, new, write
 
@@ -71,3 +73,8 @@ def test_messages_of_any_encoding_are_read(tmp_path: Path, encoding: str, expect
     git(folder, *encoded, "commit", "-q", "--allow-empty", "-F", str(tmp_path / "message"))
     (only,) = past(opened(folder))
     assert only.subject == expected
+
+
+def test_what_is_read_once_is_not_kept_in_memory(ids: tuple[Path, list[str]]):
+    assert len([*past(opened(ids[0]))]) == 4
+    assert pygit2.settings.cached_memory[0] == 0

@@ -2,15 +2,25 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from gateway.connectors.codebase.git.history import past
-from gateway.connectors.codebase.git.repository import RepositoryRefused, opened
+from gateway.connectors.codebase.git.refusal import RepositoryRefused
+from gateway.connectors.codebase.git.repository import opened
 from gateway.connectors.codebase.git.worktree import since, uncommitted
 from tests.gateway.connectors.codebase.repositories import commit, git, new, write
 
+_UNCOMMITTED = """
+import sys
+from pathlib import Path
+from gateway.connectors.codebase.git.repository import opened
+from gateway.connectors.codebase.git.worktree import uncommitted
+print(*(each.path for each in uncommitted(opened(Path(sys.argv[1]))).files))
+"""
 HOOKS = ("post-index-change", "fsmonitor-watchman", "pre-auto-gc", "reference-transaction", "post-checkout")
 
 
@@ -80,6 +90,24 @@ def test_a_work_tree_elsewhere_is_refused(tmp_path: Path):
         opened(folder)
 
 
+def test_a_bare_repository_needs_no_configuration(tmp_path: Path):
+    folder = new(tmp_path / "work", **{"a.py": "1\n"})
+    bare = tmp_path / "objects"
+    (folder / ".git").rename(bare)
+    (bare / "config").unlink()
+    repository = opened(bare)
+    assert repository.is_bare
+    assert [each.path for each in uncommitted(repository).files] == ["a.py"]
+
+
+def test_a_git_folder_is_no_project(tmp_path: Path):
+    folder = new(tmp_path / "work", **{"a.py": "1\n"})
+    for _ in ("with its configuration", "without"):
+        with pytest.raises(RepositoryRefused, match=rf"inside of a git repository.*: {folder}$"):
+            opened(folder / ".git")
+        (folder / ".git/config").unlink(missing_ok=True)
+
+
 def test_a_folder_that_became_a_link_is_not_entered(tmp_path: Path):
     folder = new(tmp_path / "work", **{"src/private.txt": "1\n"})
     (tmp_path / "outside").mkdir()
@@ -90,13 +118,21 @@ def test_a_folder_that_became_a_link_is_not_entered(tmp_path: Path):
     assert "text='private'" not in str(uncommitted(opened(folder)))
 
 
-def test_the_machine_s_own_configuration_has_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / ".gitconfig").write_text(f"[core]\n\texcludesFile = {tmp_path}/ignored\n")
+def test_the_machine_s_own_configuration_has_no_effect(tmp_path: Path):
+    """In a process of its own, as libgit2 looks for that configuration once, when it is loaded."""
     (tmp_path / "ignored").write_text("new.py\n")
+    for name in (".gitconfig", ".config/git/config"):
+        write(tmp_path, **{name: f"[core]\n\texcludesFile = {tmp_path}/ignored\n"})
     folder = new(tmp_path / "work", **{"a.py": "1\n"})
     write(folder, **{"new.py": "1\n"})
-    assert [each.path for each in uncommitted(opened(folder)).files] == ["new.py"]
+    told = subprocess.run(
+        [sys.executable, "-c", _UNCOMMITTED, str(folder)],
+        env=os.environ | {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / ".config")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert told.stdout.split() == ["new.py"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")

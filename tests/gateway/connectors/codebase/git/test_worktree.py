@@ -131,6 +131,16 @@ def test_binary_files_and_submodules_have_no_lines(seen: dict[str, FileChange]):
     assert (seen["nested"].submodule, seen["nested"].new_mode) == (True, 0o160000)
 
 
+def test_a_submodule_with_changes_of_its_own_has_not_changed(tmp_path: Path):
+    folder, library = new(tmp_path / "work", **{"a.py": "1\n"}), new(tmp_path / "library", **{"lib.py": "1\n"})
+    git(folder, "submodule", "add", "-q", str(library), "vendored")
+    commit(folder, "second")
+    write(folder, **{"vendored/lib.py": "2\n", "vendored/new.py": "n\n", "a.py": "2\n"})
+    assert set(changed(folder)) == {"a.py"}
+    commit(folder / "vendored", "further")
+    assert set(changed(folder)) == {"a.py", "vendored"}
+
+
 def test_contents_are_text_of_any_encoding(seen: dict[str, FileChange]):
     assert lines(seen["windows.txt"]) == ["-two", "+three"]
     assert lines(seen["latin.txt"]) == ["-caf\udce9", "+th\udce9"]
@@ -316,6 +326,21 @@ def test_contents_that_a_clone_lacks_are_left_out_and_said(branches: Path):
     (branches / ".git/objects" / before[:2] / before[2:]).unlink()
     changes = uncommitted(opened(branches))
     assert by_path(changes)["m.py"].kind is ChangeKind.MODIFIED
+    assert changes.truncated
+
+
+def test_a_rename_whose_content_a_clone_lacks_is_a_deletion_and_an_addition(tmp_path: Path):
+    folder = new(tmp_path / "work", **{"a.py": NUMBERS})
+    before = git(folder, "rev-parse", "HEAD:a.py")
+    (folder / "a.py").rename(folder / "b.py")
+    write(folder, **{"b.py": f"{NUMBERS}more\n"})
+    commit(folder, "second")
+    (folder / ".git/objects" / before[:2] / before[2:]).unlink()
+    changes = uncommitted(opened(folder))
+    assert {path: each.kind for path, each in by_path(changes).items()} == {
+        "a.py": ChangeKind.DELETED,
+        "b.py": ChangeKind.ADDED,
+    }
     assert changes.truncated
 
 

@@ -58,6 +58,11 @@ def test_definitions_have_their_lines(path: str):
     assert symbols_of(path, source.encode()) == [Symbol(*symbol) for symbol in expected]
 
 
+def test_definitions_on_the_same_lines_have_an_order():
+    content = b"".join(b"export const name_%d = () => 1\n" % number for number in range(20))
+    assert [each.kind for each in symbols_of("a.ts", content)] == ["constant", "function"] * 20
+
+
 def test_a_file_with_errors_gives_what_was_recognised():
     assert Symbol("a", "function", 1, 2) in symbols_of("a.py", b"def a():\n    pass\n\ndef (:\n\xff\xfe")
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from gateway.connectors.codebase.index.kinds import FileKind, asked_kinds, kind_of
 from gateway.connectors.codebase.index.terms import LONGEST, question_terms, terms_of
 
 
@@ -15,6 +14,9 @@ from gateway.connectors.codebase.index.terms import LONGEST, question_terms, ter
         ("running tests", "run test"),
         ("kebab-case", "kebab case"),
         ("日本語", "日本語"),
+        ("ÉcolePrimaire", "=écoleprimaire école primair"),
+        ("ИмяФайла", "=имяфайла имя файла"),
+        ("größeÄndern", "=größeändern größe ändern"),
         ("x = 12", "12"),
         ("a" * (LONGEST + 1), ""),
         ("", ""),
@@ -30,27 +32,3 @@ def test_a_question_is_searched_without_words_of_asking():
 
 def test_a_question_of_nothing_else_is_searched_as_it_is():
     assert question_terms("where is it?") == ("where", "is", "it")
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("src/app.py", FileKind.SOURCE),
-        ("tests/test_app.py", FileKind.TEST),
-        ("src/app.spec.ts", FileKind.TEST),
-        ("pkg/router_test.go", FileKind.TEST),
-        ("src/test/java/FooTest.java", FileKind.TEST),
-        ("src/latest/contest.py", FileKind.SOURCE),
-        ("docs/guide.md", FileKind.DOCS),
-        ("README", FileKind.DOCS),
-        ("package.json", FileKind.DATA),
-        (".github/workflows/ci.yml", FileKind.DATA),
-    ],
-)
-def test_a_path_tells_what_a_file_is_for(path: str, kind: FileKind):
-    assert kind_of(path) is kind
-
-
-def test_a_question_names_the_kinds_it_is_about():
-    assert asked_kinds("Which tests cover the YAML loader?") == {FileKind.TEST, FileKind.DATA}
-    assert asked_kinds("the latest contest") == frozenset()

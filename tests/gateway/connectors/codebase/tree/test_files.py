@@ -7,8 +7,9 @@ import pytest
 
 from gateway.connectors.codebase.git.repository import opened
 from gateway.connectors.codebase.tree import paths
-from gateway.connectors.codebase.tree.files import TreeFile, file_at, files, names
+from gateway.connectors.codebase.tree.files import TreeFile, file_at, names
 from gateway.connectors.codebase.tree.paths import PathRefused, read
+from tests.gateway.connectors.codebase.indexes import text_files
 from tests.gateway.connectors.codebase.repositories import commit, git, new, write
 
 KEY = "-----BEGIN RSA " + "PRIVATE KEY-----\nabc\n"
@@ -60,7 +61,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_text_files_are_given_and_others_are_not(tree: Path):
-    given = {each.path: each for each in files(tree, opened(tree))}
+    given = {each.path: each for each in text_files(tree)}
     assert set(given) == {*GIVEN, ".gitignore", "caf\udce9.py"}
     assert given["src/a.py"] == TreeFile("src/a.py", 6, b"a = 1\n")
     assert list(given) == sorted(given)
@@ -68,7 +69,7 @@ def test_text_files_are_given_and_others_are_not(tree: Path):
 
 def test_a_bare_repository_gives_the_files_of_head(tree: Path, tmp_path: Path):
     git(tmp_path, "clone", "-q", "--bare", str(tree), "bare.git")
-    given = {each.path for each in files(tmp_path / "bare.git", opened(tmp_path / "bare.git"))}
+    given = {each.path for each in text_files(tmp_path / "bare.git")}
     assert given == {*GIVEN, ".gitignore", "gone.py", "moved/m.py", "caf\udce9.py"}
 
 

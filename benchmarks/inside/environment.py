@@ -1,0 +1,23 @@
+"""Django for a benchmark in this process, on a data directory of its own, with no response cache: every call is
+computed. To be imported first."""
+
+import os
+import tempfile
+from io import StringIO
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
+os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="sluice-bench-")
+os.environ["SHARED_REVISIONS"] = "false"
+os.environ["CACHE_MB"] = "0"
+os.environ["LOG_LEVEL"] = "WARNING"
+
+import django
+
+django.setup()
+
+from django.core.management import call_command
+
+
+def load_account(bookings: int = 500) -> None:
+    call_command("migrate", verbosity=0)
+    call_command("load_sample_data", bookings=bookings, stdout=StringIO())

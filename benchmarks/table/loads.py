@@ -1,0 +1,97 @@
+"""Loads on servers, in blocks that take turns, so that a busy machine slows all of them alike."""
+
+import itertools
+import re
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.processes import cpu_seconds
+from benchmarks.table.clients import Way, Work, clients
+from benchmarks.table.servers import OWN, BenchServer
+
+WARM_CALLS = 160  # before the first block
+CLIENTS = 16
+NEXT_CURSOR = re.compile(rb'\\"nextCursor\\":\\"([^"\\]+)')
+_numbers = itertools.count(1)
+
+
+def new_list(**arguments: Any) -> Work:
+    return lambda _: ("list_bookings", {**arguments, "guest": f"guest {next(_numbers)}"})
+
+
+def new_record(**arguments: Any) -> Work:
+    return lambda _: ("get_booking", {**arguments, "id": next(_numbers)})
+
+
+def equal_list(_: bytes) -> tuple[str, dict[str, Any]]:
+    return "list_bookings", {}
+
+
+def hostaway_first_page(_: bytes) -> tuple[str, dict[str, Any]]:
+    """Each call has another filter, so the server counts its rows and makes a new snapshot."""
+    return f"{OWN}list_bookings", {"minTotalPrice": -next(_numbers)}
+
+
+def hostaway_pages(answer: bytes) -> tuple[str, dict[str, Any]]:
+    """The page after the last answer, and after the last page the first one of another filter."""
+    cursor = NEXT_CURSOR.search(answer)
+    return (f"{OWN}list_bookings", {"cursor": cursor[1].decode()}) if cursor else hostaway_first_page(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """`clients` make calls at the same time. `weight`: how many times as many calls a block has, where one costs so
+    little that what the server does beside it would be most of the figure."""
+
+    server: BenchServer
+    way: Way
+    work: Work
+    clients: int = CLIENTS
+    weight: int = 1
+
+
+@dataclass(slots=True)
+class LoadBlocks:
+    """What each block cost. `cpu`: milliseconds of a call. `rates`: calls a second. `seconds`: of each call."""
+
+    cpu: list[float] = field(default_factory=list)
+    rates: list[float] = field(default_factory=list)
+    seconds: list[list[float]] = field(default_factory=list)
+
+    def percentiles(self, percent: int) -> tuple[float, ...]:
+        """In milliseconds, of each block."""
+        return tuple(statistics.quantiles(each, n=100)[percent - 1] * 1000 for each in self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much is measured: blocks, and calls of all clients together in a block."""
+
+    blocks: int
+    calls: int
+
+    async def measure(self, loads: Mapping[str, Load]) -> dict[str, LoadBlocks]:
+        """All connections of a load are closed before the next one's are opened."""
+        found = {name: LoadBlocks() for name in loads}
+        for load in loads.values():
+            await self._block(load, WARM_CALLS, LoadBlocks())
+        for _ in range(self.blocks):
+            for name, load in loads.items():
+                await self._block(load, self.calls, found[name])
+        return found
+
+    async def _block(self, load: Load, calls: int, blocks: LoadBlocks) -> None:
+        async with clients(load.server, load.way, load.clients) as opened:
+            seconds: list[float] = []
+            before = cpu_seconds(load.server.pid)
+            wall = await opened.repeat(each_of(calls * load.weight, load.clients), load.work, seconds)
+            blocks.cpu.append((cpu_seconds(load.server.pid) - before) / len(seconds) * 1000)
+            blocks.rates.append(len(seconds) / wall)
+            blocks.seconds.append(seconds)
+
+
+def each_of(calls: int, clients: int) -> int:
+    """How many calls each client makes."""
+    return max(1, calls // clients)

@@ -1,0 +1,178 @@
+"""One limit for the memory of all caches of a process.
+
+The caches share the limit and one order of use: to make room, the entry that was used longest ago is dropped, whichever
+cache it is in. So memory goes to the cache that this process needs most, and a hundred upstreams take no more than one.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Final, Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+MEGABYTE: Final = 2**20
+DEFAULT_MEGABYTES: Final = 16
+# Without a cache of answers, this much still remembers what was computed: each count of tokens would take ten times as
+# long.
+LEAST: Final = 4 * MEGABYTE
+# Measured: an entry, in its cache's dictionary and in the order of use.
+ENTRY_BYTES: Final = 250
+
+
+class CacheEntry:
+    """Its key and value, and which cache it is in. Compared by identity."""
+
+    __slots__ = ("cache", "key", "size", "value")
+
+    def __init__(self, cache: "Cache[Any, Any]", key: Any, value: Any, size: int) -> None:
+        self.cache, self.key, self.value, self.size = cache, key, value, size
+
+
+class CacheBudget:
+    """The memory that all caches of a process may use together."""
+
+    def __init__(self, most_bytes: int = DEFAULT_MEGABYTES * MEGABYTE) -> None:
+        self.lock = threading.Lock()
+        self.order: OrderedDict[CacheEntry, None] = OrderedDict()  # the entry that was used longest ago is first
+        self.used = 0
+        self._used_by: dict[str, int] = {}
+        self.set_limit(most_bytes)
+
+    def set_limit(self, most_bytes: int) -> None:
+        """0 switches the caches of answers off."""
+        with self.lock:
+            self.keeps_answers = most_bytes > 0
+            self.most_bytes = most_bytes or LEAST
+            self.make_room(0)
+
+    def used_by_cache(self) -> dict[str, int]:
+        """Bytes by name; caches of one name are added up."""
+        with self.lock:
+            return dict(sorted(self._used_by.items()))
+
+    # With the lock held
+
+    def make_room(self, size: int) -> None:
+        while self.used + size > self.most_bytes:
+            self.remove(next(iter(self.order)))
+
+    def add(self, entry: CacheEntry) -> None:
+        self.order[entry] = None
+        self.charge(entry, entry.size)
+
+    def remove(self, entry: CacheEntry) -> None:
+        del self.order[entry], entry.cache.entries[entry.key]
+        self.charge(entry, -entry.size)
+        if entry.cache.removed is not None:
+            entry.cache.removed(entry.value)
+
+    def charge(self, entry: CacheEntry, size: int) -> None:
+        name = entry.cache.name
+        self.used += size
+        self._used_by[name] = self._used_by.get(name, 0) + size
+
+
+class Cache(Generic[K, V]):
+    """Values by key, within the budget. `removed` is called with each value that leaves, under the budget's lock: it
+    must be quick and use no cache. Thread-safe."""
+
+    def __init__(
+        self,
+        name: str,
+        budget: CacheBudget,
+        *,
+        has_answers: bool = True,
+        removed: Callable[[V], None] | None = None,
+    ) -> None:
+        self.name, self.removed = name, removed
+        self.entries: dict[K, CacheEntry] = {}
+        self._budget, self._has_answers = budget, has_answers
+
+    def peek(self, key: K) -> V | None:
+        """The value, which does not count as used."""
+        entry = self.entries.get(key)
+        return None if entry is None else entry.value
+
+    def get(self, key: K) -> V | None:
+        """The value, which is now the most recently used."""
+        with self._budget.lock:
+            entry = self.entries.get(key)
+            if entry is None:
+                return None
+            self._budget.order.move_to_end(entry)
+            value: V = entry.value
+            return value
+
+    def put(self, key: K, value: V, size: int) -> bool:
+        """Keeps the value, in place of another one. `size`: its bytes and its key's. False if it alone is over the
+        limit."""
+        size += ENTRY_BYTES
+        with self._budget.lock:
+            self._discard(key)
+            if size > self._budget.most_bytes or (self._has_answers and not self._budget.keeps_answers):
+                return False
+            self._budget.make_room(size)
+            self.entries[key] = entry = CacheEntry(self, key, value, size)
+            self._budget.add(entry)
+            return True
+
+    def replace(self, key: K, old: V, new: V) -> None:
+        """Puts a value of the same size in the place of `old`, if that is still there."""
+        with self._budget.lock:
+            entry = self.entries.get(key)
+            if entry is not None and entry.value is old:
+                entry.value = new
+
+    def grow(self, key: K, size: int) -> bool:
+        """Charges `size` more bytes for a value, which is now the most recently used. False if it is not there any
+        more, or there is no room."""
+        with self._budget.lock:
+            entry = self.entries.get(key)
+            if entry is None or entry.size + size > self._budget.most_bytes:
+                return False
+            self._budget.order.move_to_end(entry)
+            self._budget.make_room(size)
+            entry.size += size
+            self._budget.charge(entry, size)
+            return True
+
+    def drop(self, key: K, value: V | None = None) -> None:
+        """Drops what the key has; if a `value` is given, only that one."""
+        with self._budget.lock:
+            if value is None or self.peek(key) is value:
+                self._discard(key)
+
+    def drop_oldest(self) -> None:
+        """Drops what was put first."""
+        with self._budget.lock:
+            self._discard(next(iter(self.entries), None))
+
+    def drop_where(self, matches: Callable[[K], bool]) -> None:
+        with self._budget.lock:
+            for key in list(filter(matches, self.entries)):
+                self._discard(key)
+
+    def clear(self) -> None:
+        self.drop_where(lambda _: True)
+
+    def values(self) -> list[V]:
+        with self._budget.lock:
+            return [entry.value for entry in self.entries.values()]
+
+    def size(self, key: K) -> int:
+        """Bytes that are charged for the key."""
+        entry = self.entries.get(key)
+        return 0 if entry is None else entry.size
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def _discard(self, key: K | None) -> None:
+        entry = self.entries.get(key) if key is not None else None
+        if entry is not None:
+            self._budget.remove(entry)
+
+
+cache_budget: Final = CacheBudget()

@@ -1,0 +1,71 @@
+"""Claude's tokens of a text from those of earlier, similar texts: a fortieth of the time of an estimate.
+
+Two texts are similar if they answer the same operation and have about the same shares of letters, digits and signs.
+Their tokens per weight (see `estimator`) then differ by 1 % at the median, and by 5 % at most, in 400 operations with
+columns of 18 kinds (words of three languages, ids, amounts, dates, links, …). The result may differ between processes,
+so it must decide nothing: it is for telemetry, and for texts whose bound is within the hard cap.
+"""
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+from context_protection.core.cache_budget import Cache, CacheBudget, cache_budget
+from context_protection.core.tokens.estimator import TYPICAL, weigh_bytes
+from context_protection.core.tokens.rulers import Ruler
+
+# Shorter texts are counted: it is cheap, and each of their words matters.
+SHORTEST: Final = 600
+# Texts are alike if the logarithms of these figures differ by less than this.
+STEP: Final = 0.08
+# A share below this is as good as none.
+LEAST_SHARE: Final = 0.02
+# A rate is used this often before a text is counted again.
+USES: Final = 24
+# A rate and its key, measured.
+RATE_BYTES: Final = 400
+_BYTES: Final = bytes(range(256))
+_NOT_DIGITS: Final = _BYTES.translate(None, b"0123456789")
+_NOT_CAPITALS_OR_SIGNS: Final = _BYTES.translate(None, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ!$%&()+,/:;?@[]^`{}\\\"'*-=_#~<>|.")
+_ASCII: Final = bytes(range(0x80))
+
+
+@dataclass(slots=True)
+class _Rate:
+    tokens_per_weight: float
+    uses: int = 0
+
+
+class LearnedRates:
+    """Rates of this process. Threads may lose each other's, which costs a count."""
+
+    def __init__(self, ruler: Ruler, budget: CacheBudget = cache_budget) -> None:
+        self._ruler = ruler
+        self._rates: Cache[Hashable, _Rate] = Cache("token rates", budget, has_answers=False)
+
+    def tokens(self, operation: str, data: bytes) -> int:
+        """About the tokens of an answer of `operation`, UTF-8."""
+        if len(data) < SHORTEST:
+            return self._ruler.count(data.decode())
+        weight = weigh_bytes(data, TYPICAL)
+        key = operation, _kind(data, weight)
+        rate = self._rates.get(key)
+        if rate is None or rate.uses >= USES:
+            return self._learn(key, rate, data, weight)
+        rate.uses += 1
+        return round(rate.tokens_per_weight * weight)
+
+    def _learn(self, key: Hashable, known: _Rate | None, data: bytes, weight: int) -> int:
+        count = self._ruler.count(data.decode())
+        found = count / weight
+        rate = _Rate(found if known is None else (known.tokens_per_weight + found) / 2)
+        self._rates.put(key, rate, RATE_BYTES)
+        return count
+
+
+def _kind(data: bytes, weight: int) -> tuple[int, ...]:
+    """Equal for texts with about the same shares of letters, digits, signs and scripts."""
+    kept = (len(data.translate(None, left_out)) for left_out in (_NOT_DIGITS, _NOT_CAPITALS_OR_SIGNS, _ASCII))
+    figures = (weight / len(data), *(count / len(data) + LEAST_SHARE for count in kept))
+    return tuple(round(math.log(figure) / STEP) for figure in figures)

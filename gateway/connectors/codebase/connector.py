@@ -1,0 +1,51 @@
+"""Offers questions about source trees, and commit messages for their changes."""
+
+from collections.abc import Sequence
+
+from django.conf import settings
+
+from gateway.catalog.operation import Operation
+from gateway.connectors.connector import Connector
+from gateway.threads.bridge import run_sync
+
+NAME = "codebase"
+SYNC_SECONDS = float(settings.PROJECT_SYNC_SECONDS)
+
+
+def operations() -> Sequence[Operation]:
+    from gateway.connectors.codebase.operations import operations
+
+    return operations()
+
+
+async def start() -> None:
+    """The first call need not wait for the processes, nor for the model's client."""
+    from gateway.connectors.codebase.known_projects import all_projects
+    from gateway.connectors.codebase.model.settings import load_model
+    from gateway.connectors.codebase.processes import processes
+
+    if await run_sync(all_projects):
+        processes.start()
+    await load_model()
+
+
+async def stop() -> None:
+    from gateway.connectors.codebase.processes import processes
+
+    await run_sync(processes.stop)
+
+
+CONNECTOR = Connector(
+    name=NAME,
+    switchable=True,
+    source=operations,
+    schedule={
+        "synchronize-indexes": {
+            "task": "codebase.synchronize",
+            "schedule": SYNC_SECONDS,
+            "options": {"expires": SYNC_SECONDS},  # a worker that is behind looks once, not once for each
+        }
+    },
+    start=start,
+    stop=stop,
+)

@@ -1,0 +1,24 @@
+"""The kinds of files that a question names, which are then ranked nearly as high as source.
+
+A word stands here if most commits of public projects whose subject has it change a file of its kind. `json`, `yaml` or
+`docker` do not: such commits mostly change source that reads these.
+"""
+
+import re
+
+from gateway.connectors.codebase.tree.path_kinds import PathKind
+
+_WORD = re.compile(r"[a-z]+")
+_NAMES = {
+    PathKind.TEST: "test tests spec specs fixture fixtures benchmark benchmarks",
+    PathKind.DOCS: "doc docs documentation readme changelog tutorial guide example examples typo typos",
+    PathKind.CI: "workflow workflows ci",
+    PathKind.BUILD: "dockerfile makefile cmake",
+}
+_KINDS = {word: kind for kind, words in _NAMES.items() for word in words.split()}
+
+
+def asked_kinds(question: str) -> frozenset[PathKind]:
+    """The kinds other than source."""
+    words = set(_WORD.findall(question.lower()))
+    return frozenset(_KINDS[word] for word in words & _KINDS.keys())

@@ -1,0 +1,163 @@
+"""Where the index of a project is: in a file of SQLite, or in a schema of Postgres. A place can be sent to another
+process, which needs no Django to use it."""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, LiteralString, Protocol
+
+if TYPE_CHECKING:  # the stores load the parsers
+    from gateway.connectors.codebase.index.store import IndexStore
+
+
+class IndexFailed(Exception):
+    """The index cannot be used. The message is a sentence for those who run Sluice."""
+
+
+class IndexGone(Exception):
+    """The index was deleted while it was used."""
+
+
+class IndexPlace(Protocol):
+    def existing(self) -> "IndexStore | None":
+        """The store for reading alone: nothing is created. None if there is none of this version. Raises
+        IndexFailed."""
+
+    @contextmanager
+    def reading(self) -> "Iterator[IndexStore | None]":
+        """As `existing`. Raises IndexFailed and IndexGone, also for what goes wrong in the block."""
+        with self._explained(), self.existing() or nullcontext() as store:
+            yield store
+
+    def writing(self) -> "AbstractContextManager[IndexStore | None]":
+        """The store for writing, for one process at a time: None while another one has it, however long. What has
+        another version is made anew. The place must have been made. Raises IndexFailed and IndexGone, also for what
+        goes wrong in the block."""
+
+    def identity(self) -> int:
+        """Another one, where that can be told, once the index was deleted."""
+
+    def _explained(self) -> AbstractContextManager[None]:
+        """Raises IndexFailed or IndexGone instead of the store's own errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlitePlace(IndexPlace):
+    """`file`: of the index. It is empty at first. The file beside it, `.lock`, is locked by the process that writes."""
+
+    file: Path
+
+    def existing(self) -> "IndexStore | None":
+        from gateway.connectors.codebase.index.sqlite_store import SqliteStore
+
+        with self._explained():
+            return SqliteStore.existing(self.file)
+
+    @contextmanager
+    def writing(self) -> "Iterator[IndexStore | None]":
+        """The operating system releases the lock when the process ends, even by a crash."""
+        from gateway.connectors.codebase.index.sqlite_store import SqliteStore
+
+        lock = os.open(self.file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if not _is_locked(lock):
+                yield None
+                return
+            with self._explained(), SqliteStore(self.file) as store:
+                yield store
+        finally:
+            os.close(lock)
+
+    def identity(self) -> int:
+        try:
+            return self.file.stat().st_ino
+        except FileNotFoundError:
+            return 0
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise IndexFailed(f"The index {self.file} cannot be written: {error}. Is the disk full?") from error
+        except sqlite3.DatabaseError as error:
+            self.file.unlink(missing_ok=True)
+            raise IndexFailed(f"The index {self.file} was damaged ({error}). It is made anew.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresPlace(IndexPlace):
+    """`conninfo`: of the database, as libpq has it; it may hold a password. `schema`: of the index alone."""
+
+    conninfo: str = field(repr=False)
+    schema: str
+
+    def create(self) -> None:
+        self._execute("CREATE SCHEMA IF NOT EXISTS {}")
+
+    def delete(self) -> None:
+        """Waits until a batch that is being written is complete."""
+        self._execute("DROP SCHEMA IF EXISTS {} CASCADE")
+
+    def existing(self) -> "IndexStore | None":
+        from gateway.connectors.codebase.index.postgres_store import PostgresStore
+
+        with self._explained():
+            return PostgresStore.existing(self.conninfo, self.schema)
+
+    @contextmanager
+    def writing(self) -> "Iterator[IndexStore | None]":
+        """The server releases the lock when the connection ends, however it does."""
+        from gateway.connectors.codebase.index.postgres_store import PostgresStore, connected
+
+        with self._explained(), connected(self.conninfo, self.schema) as connection:
+            locked = connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", (_LOCK, self.schema))
+            yield PostgresStore.made(connection, self.schema) if locked.fetchall() == [(True,)] else None
+
+    def identity(self) -> int:
+        """Always the same: using what was deleted raises IndexGone."""
+        return 0
+
+    def _execute(self, statement: LiteralString) -> None:
+        from psycopg import sql
+
+        from gateway.connectors.codebase.index.postgres_store import connected
+
+        with self._explained(), connected(self.conninfo, self.schema) as connection:
+            connection.execute(sql.SQL(statement).format(sql.Identifier(self.schema)))
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        import psycopg
+
+        try:
+            yield
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+            raise IndexGone from None
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise IndexFailed(
+                f"The role of DATABASE_URL may not create the schema {self.schema}, or may not use it: "
+                f"{_first_line(error)}. Let it, with GRANT CREATE ON DATABASE, or set CODEBASE_INDEX=sqlite."
+            ) from error
+        except psycopg.Error as error:
+            said = f"The index in the database's schema {self.schema} cannot be used: {_first_line(error)}."
+            raise IndexFailed(said) from error
+
+
+_LOCK = 7_326_001  # of all advisory locks of a database, those of indexes
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _is_locked(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Keeps the index of each project up to date in the background."""

@@ -1,0 +1,42 @@
+"""How far the index of a project is."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class IndexStatus(StrEnum):
+    """The values are words of the answers."""
+
+    NOT_STARTED = "NotStarted"
+    IN_PROGRESS = "InProgress"
+    COMPLETE = "Complete"
+    ERROR = "Error"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`percent`: 0 to 100, and 100 only where the index is complete; never less than before in one run. `activity`:
+    what is done now, or why it failed. `remaining`: estimated seconds until it is complete; 0 where nobody knows."""
+
+    status: IndexStatus = IndexStatus.NOT_STARTED
+    processed_files: int = 0
+    total_files: int = 0
+    percent: int = 0
+    activity: str = "The index has not been begun yet."
+    remaining: float = 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        return self.status is IndexStatus.COMPLETE
+
+    def as_document(self) -> dict[str, Any]:
+        """`backgroundTaskProgress` of the tools' data model."""
+        return {
+            "status": self.status.value,
+            "processedFiles": self.processed_files,
+            "totalFiles": self.total_files,
+            "percentComplete": self.percent,
+            "currentActivity": self.activity,
+            "estimatedCompletionTimeMs": round(self.remaining * 1000),
+        }

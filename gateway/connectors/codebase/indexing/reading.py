@@ -1,0 +1,62 @@
+"""Reads files of a tree, and makes the documents that the index keeps of them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gateway.connectors.codebase.git.repository import opened
+from gateway.connectors.codebase.index.document import IndexedDocument, digest_of, document_of
+from gateway.connectors.codebase.tree import files
+
+MOST_BYTES = 2_000_000  # of the files that are read at once: what is made of them is in memory together
+
+Digests = Mapping[str, bytes]  # path → the digest of the content that is indexed; empty for a file that is not
+
+
+@dataclass(slots=True)
+class ReadFiles:
+    """`documents`: of files that are new or have changed. The others are paths; `left_out`: of files that are gone or
+    do not belong into the index; `rest`: of files that were not read, as the batch was too large."""
+
+    documents: list[IndexedDocument] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    rest: list[str] = field(default_factory=list)
+
+    @property
+    def paths(self) -> list[str]:
+        """Of all files that were read or left out."""
+        return [*(each.path for each in self.documents), *self.unchanged, *self.left_out]
+
+
+def read_files(root: Path, batch: Digests) -> ReadFiles:
+    """Reads the files of the batch, up to MOST_BYTES."""
+    repository, found, size = opened(root), ReadFiles(), 0
+    for path, digest in batch.items():
+        if size >= MOST_BYTES:
+            found.rest.append(path)
+            continue
+        file = files.file_at(root, repository, path)
+        if file is None:
+            found.left_out.append(path)
+        elif digest_of(file.content) == digest:
+            found.unchanged.append(path)
+        else:
+            found.documents.append(document_of(path, file.content))
+        size += file.size if file else 0
+    return found
+
+
+def look_at(root: Path, path: str) -> None:
+    """Reads a file, and does nothing with it."""
+    files.file_at(root, opened(root), path)
+
+
+def read_here(root: Path, batches: Iterable[Digests]) -> Iterator[ReadFiles]:
+    """As `read_files` of each batch, in their order."""
+    for batch in batches:
+        found = read_files(root, batch)
+        yield found
+        while found.rest:
+            found = read_files(root, {path: batch[path] for path in found.rest})
+            yield found

@@ -1,0 +1,93 @@
+"""What is stored about the index of a project. These functions query."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from gateway.connectors.codebase.indexing.advance import Advance, AdvanceOutcome
+from gateway.connectors.codebase.indexing.progress import IndexStatus, Progress
+from gateway.connectors.codebase.known_projects import KnownProject
+from gateway.connectors.codebase.models import IndexState, Project
+
+FAILED = "The index could not be updated. Whoever runs Sluice finds the reason in its admin, under Projects."
+
+COMPLETE = "The index is up to date."
+_STORED = tuple(field.attname for field in IndexState._meta.concrete_fields if not field.primary_key)
+
+
+def progress_of(project: KnownProject) -> Progress:
+    state = IndexState.objects.filter(project_id=project.id).first()
+    return Progress() if state is None else progress(state)
+
+
+def progress(state: IndexState) -> Progress:
+    """Says nothing of paths, as callers see it."""
+    status = IndexStatus(state.status)
+    return Progress(
+        status=status,
+        processed_files=state.processed_files,
+        total_files=state.total_files,
+        percent=state.percent,
+        activity=FAILED if status is IndexStatus.ERROR else state.current_activity,
+        remaining=_remaining(state) if status is IndexStatus.IN_PROGRESS else 0.0,
+    )
+
+
+def begin_missing() -> None:
+    """Gives a state to every project that has none."""
+    missing = [IndexState(project=project) for project in Project.objects.filter(index=None)]
+    IndexState.objects.bulk_create(missing, ignore_conflicts=True)
+
+
+def forget(project_id: int) -> None:
+    """Of an index that was deleted, to be made anew."""
+    IndexState.objects.filter(project_id=project_id).update(
+        status=IndexStatus.NOT_STARTED, processed_files=0, percent=0, error="", commit="", checked_at=None
+    )
+
+
+def record(project_id: int, advance: Advance) -> bool:
+    """Stores what an advance has brought. False if the project was removed meanwhile."""
+    state = IndexState.objects.filter(project_id=project_id).first()
+    if state is None:
+        return False
+    if advance.outcome is AdvanceOutcome.BUSY:
+        return True
+    state.checked_at = timezone.now()
+    match advance.outcome:
+        case AdvanceOutcome.FAILED:
+            state.status, state.error = IndexStatus.ERROR, advance.error
+        case AdvanceOutcome.WORKING:
+            _work(state, advance)
+        case AdvanceOutcome.DONE:
+            _complete(state, advance)
+        case AdvanceOutcome.UNCHANGED:
+            state.status, state.error, state.percent = IndexStatus.COMPLETE, "", 100
+    IndexState.objects.filter(pk=state.pk).update(**{name: getattr(state, name) for name in _STORED})
+    return True
+
+
+def _work(state: IndexState, advance: Advance) -> None:
+    """A complete index stays so while few files differ: they are written at once. Within a run nothing goes back, also
+    if the run had to begin again."""
+    step, now = advance.step, timezone.now()
+    if state.status == IndexStatus.COMPLETE and step.is_small:
+        return
+    if state.status in (IndexStatus.NOT_STARTED, IndexStatus.COMPLETE):
+        state.processed_files, state.percent, state.started_at = 0, 0, now
+    state.status, state.error, state.current_activity = IndexStatus.IN_PROGRESS, "", step.activity
+    state.processed_files = max(state.processed_files, step.done)
+    state.total_files = max(state.processed_files, step.total)
+    state.percent = max(state.percent, min(99, int(step.share * 100)))
+    state.expected_at = now + timedelta(seconds=advance.remaining) if advance.remaining else None
+
+
+def _complete(state: IndexState, advance: Advance) -> None:
+    step = advance.step
+    state.status, state.error, state.percent, state.current_activity = IndexStatus.COMPLETE, "", 100, COMPLETE
+    state.processed_files = state.total_files = step.total
+    state.commit, state.expected_at = step.commit, None
+
+
+def _remaining(state: IndexState) -> float:
+    return max(0.0, (state.expected_at - timezone.now()).total_seconds()) if state.expected_at else 0.0

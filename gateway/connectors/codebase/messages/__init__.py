@@ -1,0 +1,1 @@
+"""dbp_commit_message: the message of a change, with its impact and its files."""

@@ -1,0 +1,15 @@
+"""Where a project is on this machine: all that an answer needs to know of it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.connectors.codebase.index.index_place import IndexPlace
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPlace:
+    """`index`: where the index is, which need not exist yet. `is_indexed`: it has all files."""
+
+    root: Path
+    index: IndexPlace
+    is_indexed: bool

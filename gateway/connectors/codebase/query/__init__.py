@@ -1,0 +1,1 @@
+"""Answers questions about a project: in words, or as structured queries."""

@@ -1,0 +1,102 @@
+"""The formats of an answer: rows for programs, or a text that cites them in the same order."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from gateway.connectors.codebase.query.query_result import QueryResult, Row
+
+ALL_EXCERPTS = 16_000  # characters of all excerpts of an answer: it stays below the size where answers become previews
+SHORTEST_EXCERPT = 200  # characters that each excerpt may have
+LONGEST_LABEL = 120  # characters
+NOTHING = "Nothing was found."
+MORE = "There is more: see suggestions."
+
+_UNSHOWN = re.compile(r"[\ud800-\udfff]")
+
+
+def results(found: QueryResult, response_format: str) -> dict[str, Any]:
+    """`{"matches": […]}` for JSON, with the key of the rows; else `{"text": …}`. `hasMore` if the limit left rows
+    out."""
+    rows = shown_rows(found)
+    more = {"hasMore": True} if found.has_more else {}
+    if response_format == "JSON":
+        return {found.key: rows, **more}
+    if response_format == "Concise" and found.best_lines:
+        rows = [_with_best_line(row, best) for row, best in zip(rows, found.best_lines, strict=True)]
+    texts = [_TEXTS[response_format](row) for row in rows] or [NOTHING]
+    gap = "\n" if response_format == "Concise" else "\n\n"
+    return {"text": gap.join([*texts, *([MORE] if more else [])]), **more}
+
+
+def shown_rows(found: QueryResult) -> list[dict[str, Any]]:
+    """As they are shown: together, their excerpts have at most ALL_EXCERPTS characters."""
+    return _shortened([_clean(row) for row in found.rows])
+
+
+def _clean(row: Row) -> dict[str, Any]:
+    """Bytes that are no UTF-8 are shown as U+FFFD, as JSON cannot hold them."""
+    return {key: _UNSHOWN.sub("\ufffd", value) if isinstance(value, str) else value for key, value in row.items()}
+
+
+def _shortened(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Excerpts lose whole lines at their end, so that all together fit. Their `endLine` follows."""
+    with_excerpt = sum("excerpt" in row for row in rows)
+    most = max(SHORTEST_EXCERPT, ALL_EXCERPTS // with_excerpt) if with_excerpt else 0
+    return [_with_shorter_excerpt(row, most) if len(row.get("excerpt", "")) > most else row for row in rows]
+
+
+def _with_shorter_excerpt(row: dict[str, Any], most: int) -> dict[str, Any]:
+    lines = row["excerpt"][:most].split("\n")
+    kept = lines[:-1] or lines  # the last line is cut, unless there is only one
+    return {**row, "excerpt": "\n".join(kept), "endLine": row["startLine"] + len(kept) - 1}
+
+
+def _with_best_line(row: dict[str, Any], best: int) -> dict[str, Any]:
+    """The excerpt is that line alone, unless it was cut off, or has nothing to show."""
+    lines = row["excerpt"].split("\n")[best - row["startLine"] :]
+    return {**row, "excerpt": lines[0]} if lines and lines[0].strip() else row
+
+
+def _citation(row: Row) -> str:
+    if "startLine" in row:
+        return f"{row['path']}:{row['startLine']}-{row['endLine']}"
+    return str(row["path"] if "path" in row else row["commit"])
+
+
+def _label(row: Row) -> str:
+    """What stands behind the citation in one line."""
+    if "subject" in row:
+        return f"{row['time'][:10]} {row['subject']}"
+    if "changeType" in row:
+        old = f" from {row['oldPath']}" if "oldPath" in row else ""
+        return f"{row['changeType']}{old}, +{row['addedLines']} −{row['removedLines']}"
+    if "name" in row:
+        return f"{row['kind']} {row['name']}"
+    return next((line.strip() for line in row.get("excerpt", "").split("\n") if line.strip()), "")[:LONGEST_LABEL]
+
+
+def _concise(row: Row) -> str:
+    return f"{_citation(row)}  {_label(row)}".rstrip()
+
+
+def _detailed(row: Row) -> str:
+    if not row.get("excerpt"):
+        return _concise(row)
+    kind = f"  {row['kind']} {row['name']}" if "name" in row else ""
+    lines = enumerate(row["excerpt"].split("\n"), row["startLine"])
+    return "\n".join([f"{_citation(row)}{kind}", *(f"{number:>5}  {line}".rstrip() for number, line in lines)])
+
+
+def _markdown(row: Row) -> str:
+    if not row.get("excerpt"):
+        label = _label(row)
+        return f"- `{_citation(row)}`{f' {label}' if label else ''}"
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", row["excerpt"])), default=0))
+    language = PurePosixPath(row["path"]).suffix.removeprefix(".")
+    kind = f" {row['kind']} `{row['name']}`" if "name" in row else ""
+    return f"**{_citation(row)}**{kind}\n\n{fence}{language}\n{row['excerpt']}\n{fence}"
+
+
+_TEXTS: Mapping[str, Callable[[Row], str]] = {"Concise": _concise, "Detailed": _detailed, "Markdown": _markdown}

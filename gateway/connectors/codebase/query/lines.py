@@ -1,0 +1,120 @@
+"""grep and findReferences: the lines of files that hold a text."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.results import patterns
+from gateway.connectors.codebase.index.grams import texts_in
+from gateway.connectors.codebase.query.query_result import MATCHES, HasLeft, QueryResult, match
+from gateway.connectors.codebase.query.sources import Sources
+from gateway.connectors.codebase.schemas.structured_queries import MAX_LIMIT
+
+MOST_LINES = 10  # of one match, which may span several
+LONGEST_LINE = 300  # characters shown of a line
+REGEX_SECONDS = 0.5  # for one file: an expression that takes longer backtracks without end
+
+_WORD = re.compile(r"\w")
+
+Find = Callable[[str], Iterable[tuple[int, int]]]  # start and end of each match in a text
+
+
+def grep(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
+    find = _finder(query)
+    texts = texts_in(query["pattern"]) if query["isRegex"] else [query["pattern"]]
+    return _lines(query, sources.paths_that_may_hold(texts), find, sources, has_left)
+
+
+def find_references(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
+    name = query["name"]
+    before, after = (r"(?<!\w)" if _WORD.match(name[0]) else ""), (r"(?!\w)" if _WORD.match(name[-1]) else "")
+    whole = re.compile(f"{before}{re.escape(name)}{after}")
+    paths = sources.paths_that_may_hold([name])
+    return _lines(query, paths, lambda text: (each.span() for each in whole.finditer(text)), sources, has_left)
+
+
+def _finder(query: Mapping[str, Any]) -> Find:
+    pattern = query["pattern"]
+    if not query["isRegex"]:
+        literal = re.compile(re.escape(pattern), re.IGNORECASE if query["ignoreCase"] else 0)
+        return lambda text: (each.span() for each in literal.finditer(text))
+    try:
+        compiled = patterns.compiled(f"(?m{'i' if query['ignoreCase'] else ''}){pattern}")
+    except InvalidArgument as refused:
+        raise replace(
+            refused,
+            reason="invalid_query",
+            parameter="query.pattern",
+            value=pattern,
+            message=f"query.pattern: {refused.message}",
+            suggestion="Correct query.pattern, or set query.isRegex to false to find it as it stands.",
+        ) from None
+    return lambda text: (each.span() for each in compiled.finditer(text, timeout=REGEX_SECONDS))
+
+
+def _lines(
+    query: Mapping[str, Any], paths: Sequence[str], find: Find, sources: Sources, has_left: HasLeft
+) -> QueryResult:
+    """File by file, in the order of their paths, so that a query can continue after one."""
+    after, limit = query.get("after", ""), query["limit"]
+    rows: list[dict[str, Any]] = []
+    read, slow, last = 0, [], after
+    for path in paths:
+        if path <= after:
+            continue
+        if not has_left():
+            return _stopped(rows, read, query, last, f"Files after {last or 'the start'} were not searched.")
+        text = sources.text(path)
+        read += 1
+        if text is None:
+            continue
+        try:
+            found = list(_matches(path, text, find, limit + 1))
+        except TimeoutError:
+            slow.append(path)
+            continue
+        if len(rows) + len(found) > limit:
+            fitting = rows or found[:limit]
+            return QueryResult(MATCHES, fitting, read, has_more=True, next_query=_continued(query, last, bool(rows)))
+        rows, last = [*rows, *found], path
+    skipped = f"The expression took too long in {len(slow)} files, such as {slow[0]}." if slow else ""
+    return QueryResult(MATCHES, rows, read, left_out=skipped)
+
+
+def _stopped(rows: list[dict[str, Any]], read: int, query: Mapping[str, Any], last: str, said: str) -> QueryResult:
+    return QueryResult(MATCHES, rows, read, left_out=said, next_query=_continued(query, last, proceeds=True))
+
+
+def _continued(query: Mapping[str, Any], last: str, proceeds: bool) -> dict[str, Any]:
+    """After the last file that is shown whole. If the first file has more matches than the limit, with a higher one."""
+    if proceeds:
+        return {**query, **({"after": last} if last else {})}
+    return {**query, "limit": min(MAX_LIMIT, query["limit"] * 10)}
+
+
+def _matches(path: str, text: str, find: Find, most: int) -> Iterator[dict[str, Any]]:
+    """One for each line where a match begins."""
+    line, position, shown = 1, 0, 0
+    for start, end in find(text):
+        line += text.count("\n", position, start)
+        position = start
+        if line == shown:
+            continue
+        shown = line
+        last = min(line + text.count("\n", start, max(start, end - 1)), line + MOST_LINES - 1)
+        yield match(path, line, last, _excerpt(text, start, last - line + 1))
+        most -= 1
+        if not most:
+            return
+
+
+def _excerpt(text: str, position: int, lines: int) -> str:
+    begin = text.rfind("\n", 0, position) + 1
+    shown = text[begin : begin + (LONGEST_LINE + 1) * lines + position - begin].split("\n")[:lines]
+    return "\n".join(_clipped(each.rstrip("\r")) for each in shown)
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"

@@ -1,0 +1,95 @@
+"""history and changedSince: what the repository's commits tell."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from context_protection.core.errors import InvalidArgument
+from gateway.connectors.codebase.git import worktree
+from gateway.connectors.codebase.git.changes import FileChange
+from gateway.connectors.codebase.git.history import past
+from gateway.connectors.codebase.git.past_commit import PastCommit
+from gateway.connectors.codebase.query.query_result import CHANGED_FILES, COMMITS, HasLeft, QueryResult
+from gateway.connectors.codebase.query.sources import Sources
+from gateway.connectors.codebase.schemas.structured_queries import MAX_LIMIT
+from gateway.connectors.codebase.tree.paths import PathRefused, parts_of
+
+
+def history(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
+    path, limit = query.get("path"), query["limit"]
+    inside = "/".join(_parts(path)) if path else None
+    rows: list[dict[str, Any]] = []
+    seen = 0
+    for commit in past(sources.repository):
+        if not has_left():
+            said = f"Commits before the newest {seen:,} were not looked at."
+            return QueryResult(COMMITS, rows, seen, left_out=said, next_query=query)
+        seen += 1
+        if _touches(commit, inside, sources):
+            if len(rows) == limit:
+                return QueryResult(
+                    COMMITS, rows, seen, has_more=True, next_query={**query, "limit": min(MAX_LIMIT, limit * 10)}
+                )
+            rows.append(_row(commit))
+    return QueryResult(COMMITS, rows, seen)
+
+
+def _touches(commit: PastCommit, path: str | None, sources: Sources) -> bool:
+    if path is None and sources.scope.is_whole:
+        return True
+    return any(
+        (path is None or each == path or each.startswith(f"{path}/")) and sources.scope.holds(each)
+        for each in commit.paths
+    )
+
+
+def _row(commit: PastCommit) -> dict[str, Any]:
+    time = datetime.fromtimestamp(commit.time, UTC).isoformat().replace("+00:00", "Z")
+    return {"commit": commit.id[:12], "time": time, "subject": commit.subject, "changedFiles": len(commit.paths)}
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    try:
+        return parts_of(path)
+    except PathRefused as refused:
+        raise InvalidArgument(
+            str(refused),
+            reason="path_refused",
+            parameter="query.path",
+            value=path,
+            expected="a path below the project's root, such as src/main.py",
+            suggestion="Leave query.path out for the history of all files.",
+        ) from None
+
+
+def changed_since(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
+    commit, limit = query["commit"], query["limit"]
+    try:
+        changes = worktree.since(sources.repository, commit)
+    except worktree.CommitRefused as refused:
+        raise InvalidArgument(
+            str(refused).replace("sinceCommit", "query.commit"),
+            reason="invalid_query",
+            parameter="query.commit",
+            value=commit,
+            expected="a commit of the project",
+            suggestion='Ask {"operation": "history"} for commits.',
+        ) from None
+    rows = [_changed(each) for each in changes.files if sources.scope.holds(each.path)]
+    more = len(rows) > limit
+    return QueryResult(
+        CHANGED_FILES,
+        rows[:limit],
+        len(rows),
+        has_more=more,
+        left_out="The changes were too large to be read whole." if changes.truncated else "",
+        next_query={**query, "limit": min(MAX_LIMIT, len(rows))} if more else None,
+    )
+
+
+def _changed(change: FileChange) -> dict[str, Any]:
+    marks = [line.mark for hunk in change.hunks for line in hunk.lines]
+    row = {"path": change.path, "changeType": str(change.kind)}
+    if change.old_path:
+        row["oldPath"] = change.old_path
+    return {**row, "addedLines": marks.count("+"), "removedLines": marks.count("-")}

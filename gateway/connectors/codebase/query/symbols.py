@@ -1,0 +1,79 @@
+"""findSymbol and outline: the definitions of the project, and of a file."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from context_protection.core.errors import InvalidArgument, nearest
+from gateway.connectors.codebase.index.symbols import Symbol, symbols_of
+from gateway.connectors.codebase.query.query_result import MATCHES, SYMBOLS, HasLeft, QueryResult, match
+from gateway.connectors.codebase.query.sources import Sources
+from gateway.connectors.codebase.schemas.structured_queries import MAX_LIMIT
+from gateway.connectors.codebase.tree.paths import PathRefused
+
+MOST_LINES = 40  # shown of a definition
+NOT_INDEXED = "Symbols are found when the index is complete."
+
+
+def find_symbol(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
+    if sources.store is None:
+        return QueryResult(MATCHES, [], 0, left_out=NOT_INDEXED, next_query=query)
+    name, limit = query["name"], query["limit"]
+    found = [
+        each
+        for each in sources.store.find_symbols(name, most=limit + 1 if sources.scope.is_whole else 10_000)
+        if sources.scope.holds(each.path) and query.get("kind") in (None, each.symbol.kind)
+    ]
+    rows: list[dict[str, Any]] = []
+    for each in found[:limit]:
+        if not has_left():
+            said = f"{len(found[:limit]) - len(rows)} definitions were not read."
+            return QueryResult(MATCHES, rows, len(rows), left_out=said, next_query=query)
+        row = definition(each.path, each.symbol, sources)
+        rows += [row] if row else []
+    return QueryResult(MATCHES, rows, len(rows), has_more=len(found) > limit)
+
+
+def definition(path: str, symbol: Symbol, sources: Sources, *, score: float = 1.0) -> dict[str, Any] | None:
+    """None if the file has become shorter since it was indexed."""
+    lines = (sources.text(path) or "").split("\n")
+    if symbol.end_line > len(lines):
+        return None
+    end = min(symbol.end_line, symbol.start_line + MOST_LINES - 1)
+    excerpt = "\n".join(lines[symbol.start_line - 1 : end])
+    return match(path, symbol.start_line, end, excerpt, score=score, name=symbol.name, kind=symbol.kind)
+
+
+def outline(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
+    path = query["path"]
+    content = _content(path, sources)
+    symbols, limit = symbols_of(path, content), query["limit"]
+    more = len(symbols) > limit
+    return QueryResult(
+        SYMBOLS,
+        [
+            {"path": path, "startLine": each.start_line, "endLine": each.end_line, "name": each.name, "kind": each.kind}
+            for each in symbols[:limit]
+        ],
+        1,
+        has_more=more,
+        next_query={**query, "limit": min(MAX_LIMIT, len(symbols))} if more else None,
+    )
+
+
+def _content(path: str, sources: Sources) -> bytes:
+    try:
+        content = sources.read(path)
+        problem = "is no text file of the project"
+    except PathRefused as refused:
+        content, problem = None, str(refused)
+    if content is not None:
+        return content
+    close = nearest(path, sources.paths)
+    raise InvalidArgument(
+        problem if problem.startswith("The path") else f"{path[:200]!r} {problem}.",
+        reason="path_refused",
+        parameter="query.path",
+        value=path,
+        expected="a file of the project, such as src/main.py",
+        suggestion=f"Set query.path to {close}." if close else 'Ask {"operation": "listFiles"} for the paths.',
+    )

@@ -1,0 +1,13 @@
+"""What a process does for dbp_general_query. It needs no Django."""
+
+from gateway.connectors.codebase.budget import Limits
+from gateway.connectors.codebase.model.draft import Draft
+from gateway.connectors.codebase.place import ProjectPlace
+from gateway.connectors.codebase.query.request import QueryRequest
+
+
+def query_work(place: ProjectPlace, request: QueryRequest, for_model: bool, limits: Limits) -> Draft:
+    """As `answer_query`."""
+    from gateway.connectors.codebase.query.answer import answer_query  # in the process that answers alone
+
+    return answer_query(place, request, limits.budget(), for_model=for_model)

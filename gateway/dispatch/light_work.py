@@ -1,0 +1,64 @@
+"""Which payloads are protected on the event loop. A thread would take longer to hand over than they take to protect."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from context_protection.core.payloads import Record
+from context_protection.core.rows import MemoryRows
+from context_protection.stores.snapshots import snapshots
+from gateway.catalog.operation import Fetched
+from gateway.dispatch.request import PreparedCall
+
+T = TypeVar("T")
+MAX_BYTES = 64 * 1024  # of the upstream's answer
+HEAVY_ARGUMENTS = frozenset({"where", "aggregate"})
+QUICK_SECONDS = 0.01  # of processor time; a hostile answer of MAX_BYTES takes up to 0.2
+SLOW_PAUSE = 60.0  # seconds for which threads protect the answers of an operation that was slow on the event loop
+
+
+def is_light(prepared: PreparedCall, fetched: Fetched) -> bool:
+    """Whether protection usually takes little time, and needs no store that blocks: a small list or record whose shape
+    is known, in the form that it has by default."""
+    if fetched.size is None or fetched.size > MAX_BYTES or not snapshots.store.defers_writes:
+        return False
+    payload = fetched.payload
+    return isinstance(payload, MemoryRows | Record) and bool(payload.shape.canonical) and _is_plain(prepared)
+
+
+def _is_plain(prepared: PreparedCall) -> bool:
+    request, policy = prepared.request, prepared.policy
+    is_chosen = request.snapshot or request.fields is not None or request.format is not None or request.pages
+    is_searched = request.search is not None or not HEAVY_ARGUMENTS.isdisjoint(request.arguments)
+    return not (is_chosen or is_searched) and policy.summarization and policy.pagination
+
+
+class Pace:
+    """Which operations' light answers are quick to protect. A thread protects those of an operation until one was
+    quick, and again for a while after a slow one, so that no upstream holds up the event loop often."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._quick_from: dict[str, float] = {}  # by operation
+
+    def is_quick(self, operation: str) -> bool:
+        return self._quick_from.get(operation, math.inf) <= self._clock()
+
+    def on_thread(self, operation: str, work: Callable[[], T]) -> T:
+        started = time.thread_time()
+        result = work()
+        if time.thread_time() - started <= QUICK_SECONDS:
+            self._quick_from.setdefault(operation, 0.0)
+        return result
+
+    def on_loop(self, operation: str, work: Callable[[], T]) -> T:
+        started = time.thread_time()
+        try:
+            return work()
+        finally:
+            if time.thread_time() - started > QUICK_SECONDS:
+                self._quick_from[operation] = self._clock() + SLOW_PAUSE
+
+
+pace = Pace()

@@ -1,0 +1,45 @@
+"""What can happen to an experiment: it starts, and it ends. Each keeps its reason."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from context_protection.reasons import give_reason
+from gateway.staff.experiments.models import Experiment, ExperimentState
+from gateway.staff.rollouts.assignment import cutoff
+from gateway.staff.rollouts.steps import active_callers
+
+HALF = 0.5
+
+
+class StateRefused(Exception):
+    """The experiment is in a state that does not allow this. The text says so."""
+
+
+def start(pk: int, reason: str) -> Experiment:
+    """Half of the callers have protection off from the next call on. Raises StateRefused."""
+    with transaction.atomic():
+        found = _locked(pk, ExperimentState.DRAFT)
+        found.state, found.started_at = ExperimentState.RUNNING, timezone.now()
+        found.cutoff = cutoff(found.salt, HALF, active_callers())
+        return _saved(found, reason)
+
+
+def end(pk: int, reason: str) -> Experiment:
+    """Every caller has protection as it is in force. Raises StateRefused."""
+    with transaction.atomic():
+        found = _locked(pk, ExperimentState.RUNNING)
+        found.state, found.ended_at = ExperimentState.ENDED, timezone.now()
+        return _saved(found, reason)
+
+
+def _locked(pk: int, state: ExperimentState) -> Experiment:
+    found = Experiment.objects.select_for_update().get(pk=pk)
+    if found.state != state:
+        raise StateRefused(f"{found} is {found.get_state_display().lower()}, not {state.label.lower()}.")
+    return found
+
+
+def _saved(found: Experiment, reason: str) -> Experiment:
+    give_reason(found, reason)
+    found.save()
+    return found

@@ -1,0 +1,50 @@
+"""The arms of running rollouts, for the configuration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from context_protection.configuration.arms import Arm
+from gateway.staff.rollouts.assignment import is_included
+from gateway.staff.rollouts.models import IN_FORCE, Rollout
+
+LARGEST = 10_000  # callers that a chooser remembers
+
+
+@dataclass(frozen=True)
+class SplitChooser:
+    """Callers split in two, as when the configuration was loaded. `patterns`: the tools concerned; none: all."""
+
+    patterns: tuple[str, ...]
+    salt: str
+    cutoff: float
+    treated: Arm
+    control: Arm
+    known: dict[str, Arm] = field(default_factory=dict, compare=False)  # callers, to hash each once
+
+    def arm_of(self, operation: str, caller: str) -> Arm | None:
+        if self.patterns and not any(fnmatchcase(operation, each) for each in self.patterns):
+            return None
+        arm = self.known.get(caller)
+        if arm is None:
+            arm = self.treated if is_included(self.salt, caller, self.cutoff) else self.control
+            if len(self.known) < LARGEST:
+                self.known[caller] = arm
+        return arm
+
+
+def chooser_of(rollout: Rollout) -> SplitChooser:
+    values: Mapping[str, Any] = dict(rollout.values)
+    return SplitChooser(
+        rollout.patterns,
+        rollout.salt,
+        rollout.cutoff,
+        Arm(rollout.treated_arm, values),
+        Arm(rollout.control_arm),
+    )
+
+
+def choosers() -> list[SplitChooser]:
+    """Those of all rollouts in force, the oldest first: a call that several concern belongs to the oldest. Queries."""
+    return [chooser_of(each) for each in Rollout.objects.filter(state__in=IN_FORCE).order_by("pk")]

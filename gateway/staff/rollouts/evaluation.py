@@ -1,0 +1,77 @@
+"""One look at every running rollout: it goes on, waits, or is rolled back."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from gateway.staff.rollouts import steps
+from gateway.staff.rollouts.figures import sides
+from gateway.staff.rollouts.guardrails import Advice, GuardrailVerdict, verdict
+from gateway.staff.rollouts.models import Rollout, RolloutState
+from telemetry.locks import only_one
+
+FRESH = timedelta(minutes=10)  # of a step
+OFTEN, SELDOM = timedelta(seconds=5), timedelta(seconds=30)  # between two looks; beat runs as often as the first
+
+logger = logging.getLogger(__name__)
+
+
+def look_every(rollout: Rollout, now: datetime) -> timedelta:
+    """A fault shows when a step begins, and then a look reads few calls."""
+    since = rollout.step_since
+    return OFTEN if since is not None and now - since < FRESH else SELDOM
+
+
+def next_look(rollout: Rollout, now: datetime) -> datetime | None:
+    """When the next look is due; None: nobody looks, because the rollout does not run. It may be in the past, where
+    beat has not come round yet."""
+    if rollout.state != RolloutState.RUNNING:
+        return None
+    last = rollout.checked_at or rollout.step_since
+    return now if last is None else last + look_every(rollout, now)
+
+
+def check_rollouts(now: datetime | None = None) -> None:
+    """For beat. One process at a time; a rollout that cannot be judged stays where it is, and says so."""
+    now = now or timezone.now()
+    with only_one("rollouts") as is_ours:
+        for rollout in Rollout.objects.filter(state=RolloutState.RUNNING) if is_ours else ():
+            if not _is_due(rollout, now):
+                continue
+            try:
+                _check(rollout, now)
+            except steps.StepRefused:  # somebody paused or aborted it meanwhile
+                continue
+            except ValidationError as error:
+                _say(rollout, f"The values cannot become a budget: {' '.join(error.messages)}", now)
+            except Exception:
+                logger.exception("rollout not judged", extra={"rollout": rollout.name})
+                _say(rollout, "The calls could not be judged. It is tried again in a minute.", now)
+
+
+def _is_due(rollout: Rollout, now: datetime) -> bool:
+    last, pause = rollout.checked_at, look_every(rollout, now)
+    return last is None or pause == OFTEN or now - last >= pause
+
+
+def judged(rollout: Rollout, now: datetime) -> GuardrailVerdict:
+    """What the calls of the current step say. Queries."""
+    has_waited = rollout.earliest_next is not None and now >= rollout.earliest_next
+    return verdict(sides(rollout, now), minimum_calls=rollout.minimum_calls, has_waited=has_waited, share=rollout.share)
+
+
+def _check(rollout: Rollout, now: datetime) -> None:
+    found = judged(rollout, now)
+    if found.advice is Advice.ROLL_BACK:
+        steps.roll_back(rollout.pk, found.reason)
+        logger.warning("rollout rolled back", extra={"rollout": rollout.name, "reason": found.reason})
+    elif found.advice is Advice.ADVANCE:
+        steps.advance(rollout.pk, f"By itself: {found.reason}")
+    _say(rollout, found.reason, now)
+
+
+def _say(rollout: Rollout, reason: str, now: datetime) -> None:
+    """Without a history entry: this changes no behaviour."""
+    Rollout.objects.filter(pk=rollout.pk).update(verdict=reason[:300], checked_at=now)

@@ -1,0 +1,108 @@
+"""What can happen to a rollout: start, pause, resume, the next step, abort, roll back. Each keeps its reason."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from context_protection.models import TokenBudget
+from context_protection.reasons import give_reason
+from gateway.access.models import ApiKey
+from gateway.staff.rollouts.assignment import cutoff
+from gateway.staff.rollouts.models import Rollout, RolloutState
+
+
+class StepRefused(Exception):
+    """The rollout is in a state that does not allow this. The text says what to do."""
+
+
+def start(pk: int, reason: str) -> Rollout:
+    return _change(pk, reason, (RolloutState.DRAFT,), _begin)
+
+
+def pause(pk: int, reason: str) -> Rollout:
+    """The callers keep what they have, and no step follows."""
+    return _change(pk, reason, (RolloutState.RUNNING,), lambda each, now: _to(each, RolloutState.PAUSED))
+
+
+def resume(pk: int, reason: str) -> Rollout:
+    return _change(pk, reason, (RolloutState.PAUSED,), lambda each, now: _to(each, RolloutState.RUNNING))
+
+
+def advance(pk: int, reason: str) -> Rollout:
+    """The next step; after the last one the values become budgets, and the rollout ends."""
+    return _change(pk, reason, (RolloutState.RUNNING, RolloutState.PAUSED), _next)
+
+
+def abort(pk: int, reason: str) -> Rollout:
+    """Everybody has the values of before again."""
+    states = (RolloutState.RUNNING, RolloutState.PAUSED)
+    return _change(pk, reason, states, lambda each, now: _to(each, RolloutState.ABORTED))
+
+
+def roll_back(pk: int, reason: str) -> Rollout:
+    """As `abort`, by a guardrail."""
+    states = (RolloutState.RUNNING, RolloutState.PAUSED)
+    return _change(pk, reason, states, lambda each, now: _to(each, RolloutState.ROLLED_BACK))
+
+
+Change = Callable[[Rollout, datetime], None]
+
+
+def _change(pk: int, reason: str, states: tuple[RolloutState, ...], change: Change) -> Rollout:
+    """Raises StepRefused, Rollout.DoesNotExist."""
+    with transaction.atomic():
+        rollout = Rollout.objects.select_for_update().get(pk=pk)
+        if rollout.state not in states:
+            allowed = " or ".join(str(each.label).lower() for each in states)
+            raise StepRefused(f"{rollout} is {rollout.get_state_display().lower()}; this needs one that is {allowed}.")
+        now = timezone.now()
+        change(rollout, now)
+        rollout.verdict = reason
+        give_reason(rollout, reason)
+        rollout.save()
+    return rollout
+
+
+def _to(rollout: Rollout, state: RolloutState) -> None:
+    rollout.state = state
+
+
+def _begin(rollout: Rollout, now: datetime) -> None:
+    rollout.state, rollout.step = RolloutState.RUNNING, 0
+    _enter(rollout, now)
+
+
+def _next(rollout: Rollout, now: datetime) -> None:
+    if rollout.is_last_step:
+        _finish(rollout)
+        return
+    rollout.step += 1
+    _enter(rollout, now)
+
+
+def _enter(rollout: Rollout, now: datetime) -> None:
+    """Whoever was included stays included, also if callers were added or removed since."""
+    included = cutoff(rollout.salt, rollout.share / 100, active_callers())
+    rollout.cutoff = max(rollout.cutoff, included)
+    rollout.step_since = now
+
+
+def active_callers() -> list[str]:
+    """The names of all keys that can call."""
+    valid = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+    return list(ApiKey.objects.filter(valid, revoked_at=None).values_list("name", flat=True))
+
+
+def _finish(rollout: Rollout) -> None:
+    """The values become a budget for each of the rollout's patterns."""
+    for pattern in rollout.patterns or ("",):
+        budget, _ = TokenBudget.objects.get_or_create(operation=pattern, connector="", caller="")
+        for name, value in rollout.values.items():
+            setattr(budget, name, value)
+        give_reason(budget, f"rollout {rollout} is done")
+        budget.full_clean()
+        budget.save()
+    rollout.state = RolloutState.DONE

@@ -1,0 +1,79 @@
+"""The bench against real servers, in blocks too short for figures that anybody would quote."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.processes import ROOT
+from benchmarks.table import gate, measure
+from benchmarks.table.figures import BenchRun
+from benchmarks.table.loads import Effort
+from benchmarks.table.rows import BARE, SDK
+from benchmarks.table.servers import PreparedSluice
+from benchmarks.table.stage import Stage
+
+TINY = replace(measure.QUICK, effort=Effort(blocks=2, calls=48))
+NEW = ("list-websocket", "list-http-2026")
+NAMES = (*NEW, "equal-websocket")
+# In a thread and without Python's lock, so that the server itself is as quick as before.
+BURNING = """
+import hashlib, threading
+def burn():
+    while True:
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 500_000)
+threading.Thread(target=burn, daemon=True).start()
+"""
+
+
+class SlowedStage(Stage):
+    """Its Sluice starts with `sitecustomize`, a module that Python imports first."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def slow_down(self) -> None:
+        (self._folder / "sitecustomize.py").write_text(BURNING)
+        self._running.pop(("sluice", (), 2))
+
+    def prepared(self, tools: int = 2) -> PreparedSluice:
+        found = super().prepared(tools)
+        return replace(found, settings={**found.settings, "PYTHONPATH": str(self._folder)})
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlowedStage]:
+    with SlowedStage(tmp_path_factory.mktemp("first")) as stage:
+        yield stage
+
+
+def measured(stage: Stage) -> BenchRun:
+    return BenchRun("", "", measure.calls(stage, TINY, NAMES))
+
+
+def test_a_server_that_takes_more_processor_time_does_not_pass_the_gate(stage: SlowedStage):
+    before = measured(stage)
+    assert list(before.figures) == list(NAMES)
+    for figure in before.figures.values():
+        assert len(figure.values) == len(figure.beside[SDK]) == len(figure.beside[BARE]) == TINY.effort.blocks
+        assert min(figure.values) > 0
+    new, equal = before.figures["list-websocket"], before.figures["equal-websocket"]
+    assert new.best > 2 * equal.best, "an equal call is answered from the cache, a new one is not"
+    stage.slow_down()
+    slower = {each.row for each in gate.compare(before, measured(stage)) if each.is_regression}
+    assert slower.issuperset(NEW)
+
+
+def test_the_command_compares_with_the_committed_figures(tmp_path: Path):
+    file = tmp_path / "figures.json"
+    command = [sys.executable, "-m", "benchmarks", "--gate", "--rows", "rest", "--json", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    compared = done.stdout.partition("Compared with the figures")[2]
+    assert "REST list by `where`, processor time" in compared, done.stdout + done.stderr
+    assert done.returncode == ("SLOWER" in compared), "which of both is for quiet machines to say"
+    assert list(json.loads(file.read_bytes())["figures"]) == ["rest-where", "rest-where-cpu"]

@@ -1,0 +1,75 @@
+"""A list is redacted as if each of its elements had been searched."""
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from context_protection.core.redaction import Visibility, json_values, redact
+from context_protection.core.redaction.screening import suspects
+
+NAMES = ("id", "name", "notes", "doorCode", "value", "label", "code", "smartLock", "entry", "customFields", "columns",
+         "rows", "pin", "wifi", "é", "address")  # fmt: skip
+TEXTS = ("", "x", "the door code is 4711", "Mill Lane 7", "Door code: 4711", "4711", "left of the mill", "2026-01-02",
+         "wifi pass: Xy12ab!9", "Ada", '{"doorCode": "4711"}', '[{"pin": 4711}]', "Türcode: 4711", "code「4711」", "{",
+         "[withheld: PIN]", "token: abcdef123456", "Door code", "Keybox", "a\x00b door code 99")  # fmt: skip
+SCALARS = st.sampled_from([None, True, False, 0, 7, 4711, 1.5, *TEXTS])
+VISIBILITIES = [Visibility(), Visibility(reveal=frozenset({"doorCode"})), Visibility(withheld=frozenset({"name"}))]
+VALUES = st.recursive(
+    SCALARS,
+    lambda below: st.lists(below, max_size=5) | st.dictionaries(st.sampled_from(NAMES), below, max_size=4),
+    max_leaves=12,
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> list[Any]:
+    """A list whose rows mostly have the same fields."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique=True))
+    each = st.fixed_dictionaries(dict.fromkeys(names[:3], SCALARS) | dict.fromkeys(names[3:], VALUES))
+    return draw(st.lists(each | VALUES if draw(st.booleans()) else each, max_size=12))
+
+
+@given(
+    rows(),
+    st.sampled_from(
+        [Visibility(), Visibility(reveal=frozenset({"doorCode"})), Visibility(withheld=frozenset({"name"}))]
+    ),
+)
+@example([["Door code", "4711"]] * 5, Visibility())
+@example([{"name": "Door code", "value": "4711"}] * 5, Visibility())
+@example([{"name": "Mill Lane", "value": "the door code is 4711"}] * 5, Visibility())
+@example([{"customField": {"name": "Keybox"}, "value": 4711}] * 5, Visibility())
+@example([{"notes": ["Door code", "4711"]}] * 5, Visibility())
+@example([{"entry": {"code": 4711}}] * 5, Visibility())
+@example([{"customFields": {"code 1": "x71y"}}] * 5, Visibility())
+@example([{"columns": ["guest", "Door code"], "rows": [["Ada", "4711"]]}] * 5, Visibility())
+def test_the_same_is_found_as_by_searching_each_element(value: list[Any], visibility: Visibility):
+    found = redact(value, visibility)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_values, "FEWEST", 10**9)
+        assert redact(value, visibility) == found
+
+
+def test_only_rows_that_may_hold_something_are_searched():
+    at = {"city": "Graz", "lines": ["Mill Lane 1", "b"]}
+    plain: list[Any] = [{"id": n, "name": f"Guest {n}", "at": at} for n in range(50)]
+    assert [*suspects(plain, within="", custom=False)] == []
+    described = [{**each, "description": "left of the mill", "text": "Mill Lane 1"} for each in plain]
+    assert [*suspects(described, within="", custom=False)] == []
+    plain[7] = {**plain[7], "at": {"city": "Graz", "lines": ["the door code is 4711"]}}
+    assert [*suspects(plain, within="", custom=False)] == [7]
+
+
+def test_what_is_nested_deeply_is_searched():
+    value: Any = "the door code is 4711"
+    for _ in range(3000):
+        value = [value]
+    assert redact([value] * 5)[1]
+
+
+def test_a_label_may_be_in_an_object_that_says_only_that_it_describes_the_field():
+    pair = {"meta": {"label": "Door code"}, "value": "4711"}
+    for value in (pair, [pair] * 5):
+        assert "4711" not in str(redact(value)[0])

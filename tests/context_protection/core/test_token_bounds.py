@@ -1,0 +1,59 @@
+"""The bound that needs no count is never below what Claude counts, whatever the text."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context_protection.core.budget import dumps
+from context_protection.core.tokens import claude, exact, most_tokens
+
+ALPHABETS = (
+    "etaoinshrdlu",
+    "jqxzJQXZ",
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "0123456789",
+    " ",
+    "\"'*-=_#~<>|.!$%&()+,/:;?@[]^`{}\\\x7f",
+    "éüñßİŞǅΩЖжſ",
+    "\u00a0\u2028\u200b\u202f",
+    "你好世界ｱ가각",
+    "สวัสดีबुकिंग",
+    "😀🎉👍🏽❤️",
+    "ﬀﬃℵℂ™①",
+)
+hostile_texts = st.lists(st.sampled_from(ALPHABETS), min_size=1, max_size=4).flatmap(
+    lambda chosen: st.text(alphabet="".join(chosen), max_size=60)
+)
+
+
+@given(hostile_texts | st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
+@settings(max_examples=600, deadline=None)
+def test_no_json_has_more_tokens_than_its_bound(text: str):
+    data = dumps([text])
+    most = most_tokens(data)
+    if most is not None:
+        assert max(exact(data.decode()), claude.count(data.decode())) <= most
+
+
+@pytest.mark.parametrize("around", ["{}", "a{}", "{}a", "A{}A", " {} ", "1{}1", "{0}{0}{0}"])
+def test_no_character_costs_more_than_its_bound_wherever_it_stands(around: str):
+    for code in (*range(0x20, 0x600), *range(0x600, 0x10000, 13), *range(0x1F300, 0x1F700, 5)):
+        if 0xD800 <= code < 0xE000:
+            continue
+        text = around.format(chr(code))
+        most = most_tokens(text.encode())
+        assert most is None or claude.count(text) <= most, hex(code)
+
+
+@pytest.mark.parametrize("text", ["1 % 2 ^", "A B C D", "QXZ" * 20, "\" ' \" '", "9f3a1c7e5b2d4860"])
+def test_the_bound_is_near_what_noise_costs(text: str):
+    most = most_tokens(text.encode())
+    assert most is not None
+    assert exact(text) <= most <= 2 * exact(text) + len(text)
+
+
+def test_a_text_that_normalization_changes_has_no_bound():
+    assert most_tokens(json.dumps("cafe\u0301", ensure_ascii=False).encode()) is None
+    assert most_tokens(json.dumps("café", ensure_ascii=False).encode()) is not None

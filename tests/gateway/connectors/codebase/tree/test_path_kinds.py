@@ -1,0 +1,38 @@
+"""Paths tell what a file is for."""
+
+import pytest
+
+from gateway.connectors.codebase.tree.path_kinds import PathKind, kind_of
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("src/app.py", PathKind.SOURCE),
+        ("src/app.ts", PathKind.SOURCE),
+        ("src/latest/contest.py", PathKind.SOURCE),
+        ("src/manifest.rs", PathKind.SOURCE),
+        ("tests/test_app.py", PathKind.TEST),
+        ("t/lib/plan.pl", PathKind.TEST),
+        ("UITests/Given_A.cs", PathKind.TEST),
+        ("crates/cli/src/tests.rs", PathKind.TEST),
+        ("web/login.cy.ts", PathKind.TEST),
+        ("src/__tests__/app.ts", PathKind.TEST),
+        ("src/app.spec.ts", PathKind.TEST),
+        ("pkg/app_test.go", PathKind.TEST),
+        ("src/test/java/FooTest.java", PathKind.TEST),
+        ("benches/parse.rs", PathKind.TEST),
+        ("docs/guide.md", PathKind.DOCS),
+        ("docs/guide/index.js", PathKind.DOCS),
+        ("examples/server.py", PathKind.DOCS),
+        ("README", PathKind.DOCS),
+        ("CHANGELOG.md", PathKind.DOCS),
+        (".github/workflows/ci.yml", PathKind.CI),
+        ("frontend/package.json", PathKind.DEPENDENCIES),
+        ("Makefile", PathKind.BUILD),
+        (".editorconfig", PathKind.BUILD),
+        ("data/places.csv", PathKind.DATA),
+    ],
+)
+def test_a_path_tells_what_a_file_is_for(path: str, kind: PathKind):
+    assert kind_of(path) is kind

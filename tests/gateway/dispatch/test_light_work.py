@@ -1,0 +1,147 @@
+"""Small answers are protected on the event loop, and no answer holds it up: not an operation's first ones, none that
+takes long, none that needs a store."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings as configured
+from django.core.exceptions import SynchronousOnlyOperation
+
+from context_protection.configuration.revisions import revisions
+from context_protection.stores.snapshots import write_behind
+from gateway.catalog.caller import ToolChoice
+from gateway.connectors.openapi.importer import import_plan
+from gateway.dispatch import configuration, dispatch, light_work
+from gateway.dispatch.light_work import SLOW_PAUSE, Pace
+from gateway.mcp import tools
+from gateway.upstreams.models import UpstreamApi
+from gateway.upstreams.registry import retain
+from tests.doors import Doors
+from tests.simulators.shop import Shop, shop
+
+pytestmark = pytest.mark.skipif(bool(configured.REDIS_URL), reason="snapshots are written at once, on threads")
+
+LIST, RECORD = ("shop_list_all", {}), ("shop_get_customer", {"id": "large"})
+NEVER = 1e6  # seconds until snapshots are written
+LOOP, THREAD = "loop", "thread"
+
+
+@pytest.fixture
+def api(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    monkeypatch.setattr(write_behind, "_batch_seconds", NEVER)
+    monkeypatch.setattr(dispatch, "pace", Pace())
+    with shop() as simulated, write_behind:
+        plan = import_plan.plan(json.dumps(simulated.document).encode(), name="shop", source="shop.json")
+        import_plan.store(plan, chosen=[each.key for each in plan.proposals])
+        UpstreamApi.objects.update(keep_seconds=0)
+        revisions.bump()
+        yield simulated
+    retain(())
+
+
+@pytest.fixture
+def places(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Where answers were protected, in their order."""
+    seen: list[str] = []
+    protect = dispatch.protect
+
+    def protect_and_note(*given: Any) -> Any:
+        seen.append(LOOP if asyncio._get_running_loop() else THREAD)
+        return protect(*given)
+
+    monkeypatch.setattr(dispatch, "protect", protect_and_note)
+    return seen
+
+
+def test_the_loop_protects_what_a_thread_has_protected_quickly(doors: Doors, api: Shop, places: list[str]):
+    for tool, arguments in (LIST, RECORD):
+        answers = [doors.mcp(tool, arguments) for _ in range(4)]
+        assert places[-2:] == [LOOP, LOOP]
+        assert answers[-1] == answers[-2]
+    assert places[0] == THREAD
+
+
+def test_both_places_give_the_same_answer(doors: Doors, api: Shop, places: list[str], monkeypatch: pytest.MonkeyPatch):
+    for tool, arguments in (LIST, RECORD):
+        for _ in range(3):
+            on_loop = doors.mcp(tool, arguments)
+        with monkeypatch.context() as patch:
+            patch.setattr(light_work, "MAX_BYTES", 0)
+            on_thread = doors.mcp(tool, arguments)
+        assert places[-2:] == [LOOP, THREAD]
+        assert on_loop == on_thread
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"fields": "all"}, {"where": {"id": 1}}, {"format": "table"}, {"format": "handle"}, {"pages": "1-2"}]
+)
+def test_what_is_asked_for_beyond_the_default_stays_on_threads(
+    doors: Doors, api: Shop, places: list[str], arguments: dict[str, Any]
+):
+    for _ in range(3):
+        doors.mcp(*LIST)
+    assert "error" not in doors.mcp(LIST[0], arguments)
+    assert places[-1] == THREAD
+
+
+def test_a_configuration_that_changes_meanwhile_is_loaded_on_a_thread(
+    doors: Doors, api: Shop, places: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    for _ in range(3):
+        doors.mcp(*LIST)
+    protect = dispatch.protect
+
+    def change_and_protect(*given: Any) -> Any:
+        revisions.bump()
+        return protect(*given)
+
+    monkeypatch.setattr(dispatch, "protect", change_and_protect)
+    assert "error" not in doors.mcp(*LIST)
+    assert places[-3:] == [LOOP, LOOP, THREAD], "what the loop cannot finish, a thread does"
+    assert "operations not read" not in caplog.text
+
+
+def test_tools_are_not_listed_on_the_loop(db: None):
+    listings = tools._Listings(configuration.current())
+
+    async def on_the_loop() -> None:
+        listings.of(ToolChoice())
+
+    with pytest.raises(SynchronousOnlyOperation):
+        asyncio.run(on_the_loop())
+
+
+def test_while_snapshots_cannot_be_written_behind_threads_protect(doors: Doors, api: Shop, places: list[str]):
+    for _ in range(3):
+        doors.mcp(*LIST)
+    write_behind.__exit__()
+    doors.mcp(*LIST)
+    assert places[-2:] == [LOOP, THREAD]
+
+
+def test_after_a_slow_answer_threads_protect_for_a_while(monkeypatch: pytest.MonkeyPatch):
+    now, spent = 1000.0, 0.0
+    monkeypatch.setattr(light_work.time, "thread_time", lambda: spent)
+    pace = Pace(lambda: now)
+
+    def work(seconds: float) -> str:
+        nonlocal spent
+        spent += seconds
+        return "done"
+
+    pace.on_thread("list", lambda: work(0.1))
+    assert not pace.is_quick("list"), "its first answer loads much, and says nothing about the next"
+    assert pace.on_thread("list", lambda: work(0.001)) == "done"
+    pace.on_thread("list", lambda: work(0.1))
+    assert pace.on_loop("list", lambda: work(0.001)) == "done"
+    assert pace.is_quick("list")
+    pace.on_loop("list", lambda: work(0.1))
+    pace.on_thread("list", lambda: work(0.001))
+    assert not pace.is_quick("list")
+    assert not pace.is_quick("another")
+    now += SLOW_PAUSE
+    assert pace.is_quick("list")
