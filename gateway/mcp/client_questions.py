@@ -21,9 +21,11 @@ from pydantic import TypeAdapter
 
 from context_protection.core.errors import TRANSPORT, CallError
 from gateway.catalog.catalog import catalogue
+from gateway.dispatch import configuration
 from gateway.dispatch.asker import CAPABILITIES
 from gateway.dispatch.client import Client, client
 from gateway.mcp.peers import Peer
+from gateway.threads.limits import on_thread
 
 PATIENCE = 240.0  # seconds for the client to call again
 MAX_WAITING = 1000  # calls that wait for an answer
@@ -209,7 +211,7 @@ async def answered(
         try:
             return await waiting.take(params.request_state, peer.caller.owner).resume(responses)
         except QuestionClosed:
-            if found is None or not found.asks_again or KEY not in responses:
+            if KEY not in responses or not await _asks_again(operation, peer):
                 raise
         with _asked(AnsweringClient(responses[KEY], session)):
             return await run()
@@ -220,6 +222,14 @@ async def answered(
     call = WaitingCall(peer.caller.owner, session, ctx.session.client_capabilities)
     with _asked(call):
         return await call.run(run)
+
+
+async def _asks_again(operation: str, peer: Peer) -> bool:
+    """Whether the operation can be called again with the answer. Loads the operations if this is the first call of the
+    process. Raises StoreUnavailable."""
+    current = configuration.in_memory() or await on_thread(peer.limit_key, configuration.current)
+    found = current.operations.find(operation, peer.caller.tools.hidden)
+    return found is not None and found.asks_again
 
 
 @contextmanager

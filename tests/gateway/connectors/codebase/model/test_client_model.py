@@ -12,6 +12,7 @@ from asgiref.sync import async_to_sync
 from mcp import Client
 
 from gateway.access.callers import caller_of_key
+from gateway.catalog.catalog import Operations, catalogue
 from gateway.connectors.codebase import operations as codebase
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
@@ -172,6 +173,16 @@ def test_an_answer_that_reaches_another_process_is_used_there(doors: Doors):
     answer = again(doors, question, input_responses={"question": response}, request_state="of another process")
     assert answer["results"]["answer"] == ANSWER
     assert answer["metadata"]["modelsUsed"] == ["m"]
+
+
+def test_a_process_takes_an_answer_with_its_first_call(doors: Doors, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(catalogue, "operations", Operations({}))
+    monkeypatch.setattr(catalogue, "_revision", None)
+    text = types.TextContent(type="text", text=json.dumps({"answer": ANSWER}))
+    response = types.CreateMessageResult(role="assistant", model="m", content=text)
+    question = {"query": "How is a header parsed?"}
+    answer = again(doors, question, input_responses={"question": response}, request_state="of another process")
+    assert answer["results"]["answer"] == ANSWER
 
 
 def test_a_call_that_comes_back_without_an_answer_elsewhere_is_told_so(doors: Doors):
