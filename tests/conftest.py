@@ -27,6 +27,7 @@ from gateway.access.models import ApiKey
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.hostaway.models import Booking
+from gateway.connectors.openapi import observed_fields
 from gateway.logins.hasher import YieldingHasher
 from gateway.pages import background_refresh
 from gateway.threads import bridge
@@ -201,6 +202,12 @@ def fresh_configuration() -> None:
 @pytest.fixture(autouse=True)
 def without_response_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     caches.keep_responses(monkeypatch, most_bytes=0)
+
+
+@pytest.fixture(autouse=True)
+def fresh_observations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a rollback, operations of another test have the ids of earlier ones, and would learn from their records."""
+    monkeypatch.setattr(observed_fields, "_collected", {})
 
 
 @pytest.fixture(autouse=True)

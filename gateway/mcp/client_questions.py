@@ -227,7 +227,9 @@ async def answered(
 async def _asks_again(operation: str, peer: Peer) -> bool:
     """Whether the operation can be called again with the answer. Loads the operations if this is the first call of the
     process. Raises StoreUnavailable."""
-    current = configuration.in_memory() or await on_thread(peer.limit_key, configuration.current)
+    current = configuration.in_memory()
+    if current is None:
+        current = await on_thread(peer.limit_key, configuration.current)
     found = current.operations.find(operation, peer.caller.tools.hidden)
     return found is not None and found.asks_again
 

@@ -76,7 +76,7 @@ class Calling:
         return detection.detect_paging(self.spec, answered.body, response.headers, answered.path)
 
     async def _answered(self, response: Response, answered: Answered) -> Fetched:
-        shape = await self.learn(answered)
+        shape = await self.learn(answered, len(response.body))
         may_be_cached = self.cache_seconds > 0
         payload = replace(self, shape=shape)._payload(answered, self._note(response, answered, may_be_cached))
         # A payload that may be cached states its time, so no later response gives an equal one: it has no version.
@@ -124,12 +124,13 @@ class Calling:
         content = await run_sync(answers.read, response, self.spec) if large else answers.read(response, self.spec)
         return replace(response, content=replace(content, read_by=self.spec))
 
-    async def learn(self, answered: Answered) -> Shape:
-        """The shape of the answer's records. It is learned from them if there are enough."""
+    async def learn(self, answered: Answered, size: int) -> Shape:
+        """The shape of the answer's records. It is learned from them if there are enough. `size`: of the response, in
+        bytes."""
         if not self.learns:
             return self.shape
         records = answered.rows if answered.rows is not None else [answered.record or {}]
-        learned = await observed_fields.noted(self.row, records)
+        learned = await observed_fields.noted(self.row, records, size)
         return self.shape if learned is None else self.shaped(learned)
 
     def _note(self, response: Response, answered: Answered, may_be_cached: bool) -> Mapping[str, Any]:
@@ -165,7 +166,7 @@ class UpstreamPages:
         first = requests.build(self.calling.spec, self.arguments, self.calling.base_url, step.query)
         response = await self.calling.send(requests.next_page(first, step.url) if step.url else first)
         answered = await self.calling.read(response)
-        shape = await self.calling.learn(answered) if token is None else None
+        shape = await self.calling.learn(answered, len(response.body)) if token is None else None
         rows = answered.rows or []
         found = self.paging, response, answered.body, rows, step
         large = len(response.body) > LARGE  # all rows are hashed, to notice that upstream's pages loop

@@ -5,6 +5,7 @@ and learning starts again."""
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import orjson
@@ -28,26 +29,36 @@ R = TypeVar("R")
 ENOUGH = 20  # records
 MAX_BYTES = 200_000  # bytes of the records that are examined
 
-_seen: dict[int, list[Mapping[str, Any]]] = {}
+
+@dataclass
+class _Collected:
+    records: list[Mapping[str, Any]] = field(default_factory=list)
+    bytes: int = 0  # of the responses that they came in
+
+
+_collected: dict[int, _Collected] = {}  # by operation
 _lock = threading.Lock()
 
 
-async def noted(operation: int, records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Collects the records of a response. Once there are enough, their shape is stored with the operation, and learning
-    ends. Returns this shape as it is stored, so that the rows of the response have it already."""
+async def noted(operation: int, records: Sequence[Mapping[str, Any]], size: int) -> Mapping[str, Any] | None:
+    """Collects the records of a response of `size` bytes. Once there are enough, or more than are examined, their shape
+    is stored with the operation, and learning ends. Returns this shape as it is stored, so that the rows of the
+    response have it already."""
     with _lock:
-        known = _seen.setdefault(operation, [])
-        known += records[: ENOUGH - len(known)]
-        if len(known) < ENOUGH:
+        collected = _collected.setdefault(operation, _Collected())
+        collected.records += records[: ENOUGH - len(collected.records)]
+        collected.bytes += size
+        is_enough = len(collected.records) >= ENOUGH or (collected.records and collected.bytes > MAX_BYTES)
+        if not is_enough:
             return None
-        del _seen[operation]
-    return await _guarded(learn, operation, known)
+        del _collected[operation]
+    return await _guarded(learn, operation, collected.records)
 
 
 async def noted_list(operation: int, listed: DetectedList) -> None:
     """Stores that the operation's responses are lists, or how upstream pages them, which its document does not say."""
     with _lock:
-        _seen.pop(operation, None)  # each list was collected as one record
+        _collected.pop(operation, None)  # each list was collected as one record
     await _guarded(_store_list, operation, listed)
 
 

@@ -219,6 +219,18 @@ def test_its_first_answers_teach_what_rows_show(doors: Doors, api: Shop):
     assert "history" not in row.learned["row"]
 
 
+def test_records_as_large_as_all_that_is_examined_teach_at_once(doors: Doors, api: Shop):
+    """They would be held in memory until there are enough."""
+    name = named(imported(api), "GET /customers/{id}")
+    api.odd["/customers/2"] = {**CUSTOMERS[1], "notes": "n" * observed_fields.MAX_BYTES}
+    learned = []
+    for number in "12":
+        doors.post(name, {"id": number})
+        learned.append(ImportedOperation.objects.get(key="GET /customers/{id}").learned.get("row"))
+    assert not learned[0]
+    assert "email" in learned[1]
+
+
 @pytest.mark.parametrize("is_list_first", [True, False])
 def test_two_operations_of_one_address_share_its_answer_and_each_reads_it_by_itself(
     api: Shop, caller: Caller, is_list_first: bool
