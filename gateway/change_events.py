@@ -5,7 +5,7 @@ from django.db import models
 from django.urls import reverse
 
 from context_protection.configuration import changes
-from context_protection.configuration.changes import Change
+from context_protection.configuration.changes import ABSENT, Change
 from context_protection.configuration.file import watcher
 from context_protection.configuration.file.source import FileOutcome
 from context_protection.configuration.revisions import revisions
@@ -54,7 +54,7 @@ def record(change: Change) -> None:
         at=change.version.history_date,
         subject_type=words_for(change.instance),
         subject=name,
-        summary=f"{name}: {fields} changed." if change.how == "changed" else f"{name} was {change.how}.",
+        summary=_summary(change, name, fields),
         actor=change.by,
         before=before,
         after=after,
@@ -65,6 +65,16 @@ def record(change: Change) -> None:
     )
     event.link = reverse("history:change", args=[event.pk])
     event.save(update_fields=["link"])
+
+
+def _summary(change: Change, name: str, fields: str) -> str:
+    """One sentence. A change that only sets a time, such as `revoked_at`, is told as what happened then."""
+    if change.how != "changed":
+        return f"{name} was {change.how}."
+    field, old, _ = change.differences[0]
+    if len(change.differences) == 1 and field.endswith("ed_at") and old == ABSENT:
+        return f"{name} was {field.removesuffix('_at')}."
+    return f"{name}: {fields} changed."
 
 
 def _differences(change: Change) -> tuple[str, str, str]:

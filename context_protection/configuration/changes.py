@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -128,5 +129,7 @@ def _shown(value: Any) -> str:
     """ABSENT stands for no value. Secrets in it are withheld."""
     if value is None or value in ("", [], {}):
         return ABSENT
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     text = redact_text(IN_ADDRESS.sub("***", str(value)))[0]
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -121,4 +121,5 @@ def test_the_history_tells_of_a_rotation_and_of_a_revocation(
             admin_client.post(f"{KEYS}{bot[0].pk}/{action}/", {"change_reason": f"to {action} it"})
     revoked, rotated = Event.objects.filter(subject="ci-bot").order_by("-pk")
     assert (rotated.summary, rotated.reason, rotated.actor) == ("ci-bot: secret changed.", "to rotate it", "admin")
-    assert (revoked.summary, revoked.reason) == ("ci-bot: revoked at changed.", "to revoke it")
+    assert (revoked.summary, revoked.reason) == ("ci-bot was revoked.", "to revoke it")
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC", revoked.after)
