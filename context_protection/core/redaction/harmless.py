@@ -1,7 +1,7 @@
 """Cheap tests of texts: most texts of a record are ids, dates, names and words, which hold no secret."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from context_protection.core.redaction.prose import redact_text
 
@@ -43,17 +43,18 @@ def redacted(text: str) -> tuple[str, tuple[str, ...]]:
     return changed, kinds
 
 
-def suspects_among(texts: Sequence[str]) -> Iterator[int]:
+def suspects_among(texts: Sequence[str]) -> Sequence[int]:
     """The places of the texts that hold a secret or may be JSON documents."""
     joined = _BETWEEN.join(texts)
     if not (_has_divider(joined) and _has_digit_or_quote(joined)) and not any(each in joined for each in DOCUMENT):
-        return
-    for at, text in enumerate(texts):
-        if len(text) >= SHORTEST and text not in known and may_hold_secret(text) and _is_suspect(text):
-            yield at
+        return ()
+    found = set(filter(_is_suspect, set(texts) - known))
+    return [at for at, text in enumerate(texts) if text in found] if found else ()
 
 
 def _is_suspect(text: str) -> bool:
+    if len(text) < SHORTEST or not may_hold_secret(text):
+        return False
     return text[:1] in DOCUMENT or bool(redacted(text)[1])
 
 

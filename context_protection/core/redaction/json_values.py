@@ -1,7 +1,7 @@
 """Redacts JSON values: fields by their names, name/value pairs by their labels, texts by their content."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -13,12 +13,13 @@ from context_protection.core.redaction.findings import MARK, Finding, mark
 from context_protection.core.redaction.folding import folded
 from context_protection.core.redaction.harmless import SHORTEST, may_hold_secret
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
-from context_protection.core.redaction.objects import ObjectField, fields_of
+from context_protection.core.redaction.objects import Fields, ObjectField, fields_of, holder_of
 from context_protection.core.redaction.prose import redact_text
 from context_protection.core.redaction.screening import SCALARS, suspects
 from context_protection.core.redaction.visibility import POLICY, STANDARD, Visibility
 
 Path = tuple[Any, ...]  # (path of the parent, key), or () at the root; a linked list, so that no path is copied
+_Waiting = tuple[Any, Path, str, bool]  # value, path, holder, under custom fields
 _SCHEMA = word_set(
     """
     type $ref description format title nullable readOnly writeOnly deprecated minLength maxLength pattern items
@@ -26,7 +27,7 @@ _SCHEMA = word_set(
     """
 )
 _TYPES = word_set("string number integer boolean array object null")
-FEWEST = 4  # elements of a list that are screened together
+FEWEST = 4  # elements of a list, or fields of an object, that are screened together
 ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, but for a scheme such as Bearer
 _WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
 LONGEST_VALUE = 200  # characters; a longer text under a secret's title is searched, not redacted whole
@@ -53,7 +54,7 @@ class _SecretSearch:
     def __init__(self, visibility: Visibility) -> None:
         self.visibility = visibility
         self.changes: list[tuple[tuple[str | int, ...], Any, Finding]] = []
-        self.stack: list[tuple[Any, Path, str, bool]] = []  # value, path, holder, under custom fields
+        self.stack: list[_Waiting] = []
 
     def run(self, value: Any) -> None:
         self.stack.append((value, (), "", False))
@@ -69,9 +70,10 @@ class _SecretSearch:
     def _object(self, node: dict[str, Any], path: Path, within: str, custom: bool) -> None:
         fields, reveal = fields_of(tuple(node), within=within, custom=custom), self.visibility.reveal
         withheld = self._withheld_among(path, node) if self.visibility.withheld else ()
-        masked = self._pair(node, path, fields.values) if fields.values and fields.has_labels else ()
+        masked = self._pair(node, path, fields) if fields.values and fields.labels else ()
         if fields.may_be_table:
             self._table(node, path)
+        first = len(self.stack)
         for (name, below), field in zip(node.items(), fields.each, strict=True):
             if withheld and name in withheld:
                 self._withhold(below, (path, name), name)
@@ -92,6 +94,21 @@ class _SecretSearch:
                 self._change((path, name), mark(opens), name, opens, "field")
                 continue
             self._field(below, (path, name), within, field)
+        if len(self.stack) - first >= FEWEST and not self.visibility.withheld:
+            self.stack[first:] = self._suspects_among(self.stack[first:])
+
+    def _suspects_among(self, waiting: Sequence[_Waiting]) -> list[_Waiting]:
+        """Those that have to be searched, in order. Fields of an object are often as alike as elements of a list."""
+        alike: dict[tuple[str, bool], list[int]] = {}
+        for at, (_, _, within, custom) in enumerate(waiting):
+            alike.setdefault((holder_of(within), custom), []).append(at)
+        found: list[int] = []
+        for (holder, custom), places in alike.items():
+            some = [waiting[at][0] for at in places]
+            found += (
+                [places[at] for at in suspects(some, within=holder, custom=custom)] if len(some) >= FEWEST else places
+            )
+        return [waiting[at] for at in sorted(found)]
 
     def _field(self, value: Any, path: Path, within: str, field: ObjectField) -> None:
         name = path[1]
@@ -125,10 +142,11 @@ class _SecretSearch:
             return range(len(node))
         return sorted(suspects(node, within=within, custom=custom))
 
-    def _pair(self, node: dict[str, Any], path: Path, values: tuple[str, ...]) -> set[str]:
+    def _pair(self, node: dict[str, Any], path: Path, fields: Fields) -> set[str]:
         """Redacts the values of a name/value pair; returns the names of the fields that are done."""
         done: set[str] = set()
-        for label in pairs.labels_of(node):
+        values = fields.values
+        for label in pairs.labels_of(node, fields.labels):
             if len(label) > pairs.LONGEST_LABEL:
                 continue
             if self._is_withheld(label, path):

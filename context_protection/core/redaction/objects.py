@@ -33,24 +33,28 @@ class ObjectField:
 @dataclass(frozen=True, slots=True)
 class Fields:
     """All fields of an object. `values`: the names of the fields that hold the value of a name/value pair.
-    `has_labels`: whether fields may hold the name of one."""
+    `labels`: of those that may hold the name of one."""
 
     each: tuple[ObjectField, ...]
     values: tuple[str, ...]
-    has_labels: bool
+    labels: tuple[str, ...]
     may_be_table: bool
 
 
 def fields_of(names: tuple[str, ...], *, within: str, custom: bool) -> Fields:
     """Classifies fields of these names. `within`: the holder name of the object (names.holder_below). `custom`: the
     object holds custom fields, or is nested in one that does."""
-    holder = within if within and _may_have_a_code(within) else ""
+    holder = holder_of(within)
     return _cached(names, holder, custom) if len(names) <= _LARGE else _classified(names, holder, custom)
+
+
+def holder_of(within: str) -> str:
+    """The holder name if it can make a field below it a secret. Most cannot, and share cache entries: for them, ""."""
+    return within if within and _may_have_a_code(within) else ""
 
 
 @lru_cache(maxsize=8192)
 def _may_have_a_code(holder: str) -> bool:
-    """Whether this holder name can make a field below it a secret. Most holders cannot, and share cache entries."""
     others = ("code", "key", "instructions")
     return _lock(holder) is not None or any(nested_kind(holder, name) is not None for name in others)
 
@@ -71,8 +75,8 @@ def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
     each = [_field(name, holder, beside, custom=custom, is_value=is_value) for name in names]
     parts = [pairs.part_of_pair(name) for name in names]
     values = tuple(name for name, part in zip(names, parts, strict=True) if part == "value")
-    has_labels = any(part not in ("", "value") for part in parts)
-    return Fields(tuple(each), values, has_labels, pairs.may_be_table(names))
+    labels = tuple(name for name, part in zip(names, parts, strict=True) if part not in ("", "value"))
+    return Fields(tuple(each), values, labels, pairs.may_be_table(names))
 
 
 def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> ObjectField:

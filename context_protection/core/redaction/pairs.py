@@ -62,10 +62,11 @@ def holds_custom_fields(name: str) -> bool:
     return compact(name) in _CUSTOM
 
 
-def labels_of(value: dict[str, Any]) -> Iterator[str]:
-    """The labels of an object: its own label fields, and those of its definition one level below."""
-    for name, below in value.items():
-        part = part_of_pair(name)
+def labels_of(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
+    """The labels of an object: its own label fields, and those of its definition one level below. `names`: of the
+    fields that may hold one."""
+    for name in names:
+        below, part = value[name], part_of_pair(name)
         if isinstance(below, str) and part.endswith("label"):
             yield below
         elif isinstance(below, dict) and part.startswith("holder"):
@@ -99,5 +100,5 @@ def columns_of(value: dict[str, Any]) -> tuple[list[str], str] | None:
 
 def _column(column: Any) -> str:
     if isinstance(column, dict):
-        return next(labels_of(column), "")
+        return next(labels_of(column, column), "")
     return column if isinstance(column, str) else ""

@@ -4,7 +4,10 @@ The rows of a list have the same fields. A field of all rows is examined at once
 its name, the types of its values, its texts joined.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate, chain
 from typing import Any
 
 from context_protection.core.redaction import harmless, pairs
@@ -44,7 +47,9 @@ def _by_kind(elements: Sequence[Any], kinds: set[type], within: str, custom: boo
     return found
 
 
-def _objects(objects: Sequence[dict[str, Any]], within: str, custom: bool, depth: int) -> set[int]:
+def _objects(objects: Sequence[dict[str, Any]], within: str, custom: bool, depth: int) -> Iterable[int]:
+    if len(forms := set(map(tuple, objects))) == 1:  # as of most lists
+        return _of_one_form(forms.pop(), objects, within, custom, depth)
     by_names: dict[tuple[str, ...], list[int]] = {}
     for at, each in enumerate(objects):
         by_names.setdefault(tuple(each), []).append(at)
@@ -62,8 +67,10 @@ def _of_one_form(
     if fields.may_be_table:
         return range(len(objects))
     found: set[int] = set()
-    if fields.values and fields.has_labels:
-        found.update(at for at, each in enumerate(objects) if any(map(_names_a_secret, pairs.labels_of(each))))
+    if fields.values and fields.labels:
+        found.update(
+            at for at, each in enumerate(objects) if any(map(_names_a_secret, pairs.labels_of(each, fields.labels)))
+        )
     for name, field, column in zip(
         names, fields.each, zip(*(each.values() for each in objects), strict=True), strict=False
     ):
@@ -80,24 +87,18 @@ def _is_empty(value: Any) -> bool:
     return value is None or value is True or value is False or value == ""
 
 
-def _is_pair_of_a_secret(elements: list[Any]) -> bool:
-    """Whether a list is a label that may name a secret, and its value."""
-    return pairs.may_be_pair(elements) and _names_a_secret(elements[0])
-
-
 def _names_a_secret(label: str) -> bool:
-    return len(label) <= pairs.LONGEST_LABEL and (place_kind(label) or label_kind(label)) is not None
+    return len(label) <= pairs.LONGEST_LABEL and _is_kind_of_secret(label)
+
+
+@lru_cache(maxsize=2048)
+def _is_kind_of_secret(label: str) -> bool:
+    return (place_kind(label) or label_kind(label)) is not None
 
 
 def _lists(lists: Sequence[list[Any]], within: str, custom: bool, depth: int) -> set[int]:
-    found: set[int] = set()
-    elements: list[Any] = []
-    owners: list[int] = []
-    for at, each in enumerate(lists):
-        if _is_pair_of_a_secret(each):
-            found.add(at)
-        else:
-            elements += each
-            owners += [at] * len(each)
-    found.update(owners[at] for at in suspects(elements, within=within, custom=custom, depth=depth + 1))
+    found = {at for at, each in enumerate(lists) if pairs.may_be_pair(each) and _names_a_secret(each[0])}
+    ends = list(accumulate(map(len, lists)))
+    elements = list(chain.from_iterable(lists))
+    found.update(bisect_right(ends, at) for at in suspects(elements, within=within, custom=custom, depth=depth + 1))
     return found

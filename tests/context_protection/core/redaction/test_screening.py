@@ -1,4 +1,4 @@
-"""A list is redacted as if each of its elements had been searched."""
+"""A list or an object is redacted as if each of its elements or fields had been searched."""
 
 from typing import Any
 
@@ -31,12 +31,16 @@ def rows(draw: st.DrawFn) -> list[Any]:
     return draw(st.lists(each | VALUES if draw(st.booleans()) else each, max_size=12))
 
 
-@given(
-    rows(),
-    st.sampled_from(
-        [Visibility(), Visibility(reveal=frozenset({"doorCode"})), Visibility(withheld=frozenset({"name"}))]
-    ),
-)
+def as_object(elements: list[Any]) -> dict[str, Any]:
+    """The elements as fields, most of them with names that mean nothing."""
+    return {f"{NAMES[n]}" if n < len(NAMES) and n % 3 == 0 else f"part{n}": each for n, each in enumerate(elements)}
+
+
+@given(rows() | rows().map(as_object), st.sampled_from(VISIBILITIES))
+@example({f"part{n}": {"label": "Door code", "value": "4711"} for n in range(5)}, Visibility())
+@example({f"part{n}": {"data": {"code": 4711}} for n in range(5)} | {"doorCode": {"a": 1}}, Visibility())
+@example({f"smartLock{n}": {"code": 4711} for n in range(5)}, Visibility())
+@example({"customFields": {f"part{n}": {"code 1": "x71y"} for n in range(5)}}, Visibility())
 @example([["Door code", "4711"]] * 5, Visibility())
 @example([{"name": "Door code", "value": "4711"}] * 5, Visibility())
 @example([{"name": "Mill Lane", "value": "the door code is 4711"}] * 5, Visibility())
@@ -45,7 +49,7 @@ def rows(draw: st.DrawFn) -> list[Any]:
 @example([{"entry": {"code": 4711}}] * 5, Visibility())
 @example([{"customFields": {"code 1": "x71y"}}] * 5, Visibility())
 @example([{"columns": ["guest", "Door code"], "rows": [["Ada", "4711"]]}] * 5, Visibility())
-def test_the_same_is_found_as_by_searching_each_element(value: list[Any], visibility: Visibility):
+def test_the_same_is_found_as_by_searching_each_element(value: Any, visibility: Visibility):
     found = redact(value, visibility)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_values, "FEWEST", 10**9)
@@ -60,6 +64,18 @@ def test_only_rows_that_may_hold_something_are_searched():
     assert [*suspects(described, within="", custom=False)] == []
     plain[7] = {**plain[7], "at": {"city": "Graz", "lines": ["the door code is 4711"]}}
     assert [*suspects(plain, within="", custom=False)] == [7]
+
+
+def test_only_fields_that_may_hold_something_are_searched(monkeypatch: pytest.MonkeyPatch):
+    searched: list[Any] = []
+    own = json_values.fields_of
+    monkeypatch.setattr(json_values, "fields_of", lambda names, **more: searched.append(names) or own(names, **more))
+    details: dict[str, Any] = {f"detail{n}": {"label": f"Detail {n}", "note": "as agreed"} for n in range(50)}
+    assert redact(details) == (details, [])
+    assert searched == [tuple(details)]
+    details["detail7"] = {"label": "the door code is 4711", "note": ""}
+    assert redact(details)[1]
+    assert searched[2:] == [("label", "note")]
 
 
 def test_what_is_nested_deeply_is_searched():
