@@ -18,14 +18,13 @@ _TEXT_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*\\?(?:"|\Z)|[\[\]{}]', r
 
 def loads(data: bytes, parse: Callable[[bytes], Any] = orjson.loads, levels: int = DEEPEST) -> Any:
     """The document, parsed by `parse`. Raises ValueError for invalid JSON, UpstreamGarbled if nested too deeply."""
-    may_be_deep = data.count(b"[") + data.count(b"{") > levels
     try:
         value = parse(data)
     except (ValueError, RecursionError):
-        if may_be_deep and json_limits.is_deeper(data, levels):
+        if json_limits.is_deeper(data, levels):
             raise too_deep(levels) from None
         raise
-    return checked(value, levels) if may_be_deep else value
+    return checked(value, levels)
 
 
 def checked(value: Any, levels: int = DEEPEST) -> Any:
