@@ -62,18 +62,20 @@ def _cost(data: bytes) -> int:
 @dataclass(frozen=True, slots=True)
 class _Scale:
     """Weighs a raw chunk by its cost in the response body, in Claude's tokens. The tokens are counted near the cap,
-    estimated otherwise, and derived from the bytes alone far below the cap."""
+    estimated otherwise, and guessed from the bytes where any text of these bytes is below the cap."""
 
     cap: int
     chars: int
 
     def __call__(self, content: str) -> int:
-        escaped = dumps(content).decode()
-        return max(self._tokens(escaped), len(escaped) * self.cap // self.chars)
+        data = dumps(content)
+        escaped = data.decode()
+        return max(self._tokens(data, escaped), len(escaped) * self.cap // self.chars)
 
-    def _tokens(self, escaped: str) -> int:
-        if (rough := tokens.guarded(escaped)) * 2 <= self.cap:
-            return rough
+    def _tokens(self, data: bytes, escaped: str) -> int:
+        most = tokens.most_tokens(data)
+        if most is not None and most * MARGIN < self.cap:
+            return min(tokens.guarded(escaped), most)
         count = tokens.claude.estimate(escaped)
         if self.cap / SAMPLE_MARGIN < count <= self.cap * SAMPLE_MARGIN:
             count = tokens.claude.count(escaped)
