@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -119,6 +120,23 @@ def test_one_that_cannot_be_written_takes_no_other_along(caplog: pytest.LogCaptu
     assert [TableSnapshots().get(each.id) for each in kept] == kept
     assert store.get(bad.id) is None
     assert "a snapshot was not written" in caplog.text
+
+
+@pytest.mark.django_db
+def test_batches_of_any_size_are_written_by_the_same_statement(behind: WriteBehindSnapshots):
+    """A connection to SQLite keeps its last 128 statements, with the values that they last had."""
+    statements = set()
+
+    def note(execute: Any, sql: str, *arguments: Any) -> Any:
+        statements.add(sql)
+        return execute(sql, *arguments)
+
+    with connection.execute_wrapper(note):
+        for size in (1, 2, 5):
+            kept = [behind.put(snapshot_taken(time.time()), [b"more rows"] * size) for _ in range(size)]
+            behind.flush()
+            assert [TableSnapshots().blocks(each, [size]) for each in kept] == [[b"more rows"]] * size
+    assert len([each for each in statements if each.startswith("INSERT")]) == 1
 
 
 @pytest.mark.django_db
