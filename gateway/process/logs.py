@@ -1,8 +1,10 @@
 """Log lines: for people (coloured in a terminal only), or JSON for collectors (`LOG_FORMAT=json`)."""
 
 import logging
+import re
 import sys
 from collections.abc import MutableMapping
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
@@ -10,7 +12,15 @@ import structlog
 from gateway.process import place
 from gateway.tracing import identity, spans
 
+EVENT_WIDTH = 34  # characters
 COLOUR_MESSAGE = "color_message"  # uvicorn's message once more, with colour codes
+
+_OF_ALL_RECORDS = frozenset(vars(logging.makeLogRecord({})))
+# What a field would stand in the place of, if it had this name.
+_COLUMNS = frozenset(
+    ("timestamp", "level", "event", "logger", "logger_name", "stack", "exception", "_logger", "_name", "_record")
+)
+_TO_BE_QUOTED = re.compile(r"""[ \t=\r\n"']""").search
 
 
 def _with_ids(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -41,22 +51,44 @@ SHARED: list[structlog.typing.Processor] = [
 ]
 
 
+class PlainLines(logging.Formatter):
+    """Formats INFO lines as `others` does without colours, in a fifth of the time: most calls log two of them. Leaves
+    lines with a traceback, or of another level, to `others`."""
+
+    def __init__(self, others: logging.Formatter) -> None:
+        super().__init__()
+        self.others = others
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {name: value for name, value in record.__dict__.items() if name not in _OF_ALL_RECORDS}
+        is_plain = record.levelno == logging.INFO and not record.exc_info and not record.stack_info
+        if not is_plain or not _COLUMNS.isdisjoint(fields):
+            return self.others.format(record)
+        fields["event"] = record.getMessage()
+        event = _on_one_line(None, "", _with_ids(None, "", fields)).pop("event")
+        at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        pairs = [f"{name}={_shown(value)}" for name, value in sorted(fields.items())]
+        return " ".join([at, "[info     ]", event.ljust(EVENT_WIDTH), f"[{record.name}]", *pairs]).rstrip(" ")
+
+
+def _shown(value: Any) -> str:
+    return str.__str__(value) if isinstance(value, str) and not _TO_BE_QUOTED(value) else repr(value)
+
+
 def line_formatter(style: str) -> logging.Formatter:
     """A formatter for the standard library's handlers; `extra={…}` becomes fields of the line."""
     if style == "json":
-        last: list[structlog.typing.Processor] = [
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ]
-    elif style == "console":
+        return _structured(structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+    if style == "console":
         # A plain traceback: a rich one shows the values of variables.
         is_terminal, plain = sys.stderr.isatty(), structlog.dev.plain_traceback
-        last = [
-            _on_one_line,
-            structlog.dev.ConsoleRenderer(colors=is_terminal, pad_event_to=34, exception_formatter=plain),
-        ]
-    else:
-        raise ValueError(f"LOG_FORMAT is {style!r}; expected console or json")
+        console = structlog.dev.ConsoleRenderer(colors=is_terminal, pad_event_to=EVENT_WIDTH, exception_formatter=plain)
+        lines = _structured(_on_one_line, console)
+        return lines if is_terminal else PlainLines(lines)
+    raise ValueError(f"LOG_FORMAT is {style!r}; expected console or json")
+
+
+def _structured(*last: structlog.typing.Processor) -> logging.Formatter:
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=SHARED, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last]
     )

@@ -7,9 +7,12 @@ import sys
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from gateway.process.logs import line_formatter
+from gateway.process.logs import PlainLines, line_formatter
 from gateway.tracing import identity
+from telemetry.measurement import CallOutcome
 
 
 def record(**extra: Any) -> logging.LogRecord:
@@ -45,6 +48,26 @@ def test_only_a_terminal_gets_colours(monkeypatch: pytest.MonkeyPatch, is_termin
     line = line_formatter("console").format(record(color_message="\x1b[36mcall\x1b[0m"))
     assert ("\x1b[" in line) is is_terminal
     assert "color_message" not in line
+
+
+VALUES = st.text(max_size=12) | st.integers() | st.floats() | st.none() | st.sampled_from([*CallOutcome, [1], b"x"])
+EXTRA = st.dictionaries(st.sampled_from(["path", "ms", "upstream", "color_message", "request_id"]), VALUES)
+OF_THE_LINE = st.dictionaries(st.sampled_from(["event", "level", "logger", "stack"]), st.just("warning"), max_size=1)
+
+
+@given(st.text(max_size=40), st.sampled_from([logging.INFO, logging.WARNING]), EXTRA, OF_THE_LINE)
+@example("exchange", logging.INFO, {"path": "/a b", "ms": 1.5, "quoted": '"'}, {})
+@example("", logging.INFO, {"a": ""}, {})
+def test_plain_lines_read_as_those_of_structlog(event: str, level: int, extra: dict[str, Any], more: dict[str, str]):
+    lines = line_formatter("console")
+    assert isinstance(lines, PlainLines)
+    made = logging.getLogger("a.b").makeRecord("a.b", level, "x.py", 1, "%s", (event,), None, extra=extra | more)
+    assert _without_time(lines.format(made)) == _without_time(lines.others.format(made))
+
+
+def _without_time(line: str) -> str:
+    at, rest = line.split(" ", 1)
+    return rest if re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", at) else line
 
 
 def test_an_event_cannot_look_like_two_lines():
