@@ -23,6 +23,8 @@ SAMPLE_MARGIN = 1.12 * MARGIN
 SAMPLE_EXCESS = 1.25
 # Claude's count is below the one by typical weights times this, on nearly all texts.
 TYPICAL_MARGIN = 1.5
+# Repeated words make up at most so much of a body that their count brings its bound down by this factor.
+MOST_REPEATED = 2
 # Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
 # higher limit.
 MAX_CHARS = 49_000
@@ -140,8 +142,10 @@ def _claude_figure(data: bytes, policy: Policy, operation: str) -> int:
 
 
 def _surely_fits(data: bytes, policy: Policy) -> bool:
-    most = tokens.most_tokens(data)
-    return most is not None and most * MARGIN <= policy.hard_cap
+    most, enough = tokens.most_tokens(data), int(policy.hard_cap / MARGIN)
+    if most is None or most > enough * MOST_REPEATED:
+        return False
+    return most <= enough or tokens.most_beside_words(data, most, enough, tokens.claude) <= enough
 
 
 def claude_tokens(data: bytes, cap: int) -> int:

@@ -1,7 +1,11 @@
-"""An upper bound of Claude's tokens that needs no count. Most answers are so small that it is within the hard cap."""
+"""Upper bounds of Claude's tokens that need no count, or that of a few words. Most answers are so small that one of
+them is within the hard cap."""
 
+import re
 import unicodedata
 from typing import Final
+
+from context_protection.core.tokens.rulers import Ruler
 
 # Tokens that a character may cost in addition to one for each of its bytes. A token has at least one byte, or is a
 # mark: each capital letter may have one, and each space where it stands between signs. Outside ASCII a character may
@@ -22,3 +26,21 @@ def most_tokens(data: bytes) -> int | None:
     if not unicodedata.is_normalized("NFC", data.decode()):
         return None
     return most + MORE_BEYOND_ASCII * len(data.translate(None, _ASCII))
+
+
+# A word between quotes, such as the name of a field, is a run of its own: it has the same tokens wherever it stands.
+_WORD: Final = re.compile(rb'"([A-Za-z]{4,40})"')
+_LAST: Final = 2_000  # bytes of a text in which words are looked for: the rows of a list have most of them in common
+
+
+def most_beside_words(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
+    """A closer bound than `most`, that of most_tokens: words of the text's end are counted, with all their
+    repetitions, until the bound is at most `enough`. Takes 2 µs for each word in 13 KB."""
+    if ruler.degraded:
+        return most
+    for word in sorted(set(_WORD.findall(data[-_LAST:])), key=len, reverse=True):
+        if most <= enough:
+            break
+        bound, count = len(word) + len(word.translate(None, _WITHOUT_MORE)), ruler.count(word.decode())
+        most -= data.count(b'"%b"' % word) * (bound - count)
+    return most
