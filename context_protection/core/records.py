@@ -75,7 +75,7 @@ class _FirstAnswer:
         if names and (field_selection.ALL not in names or field_selection.wants_raw(names, self.record.shape)):
             return self.selection(names)
         by_default = not names and self.policy.summarization and not self.request.cannot_be_detailed
-        if self.whole.fits(self.policy) and (not by_default or self.whole.within_threshold(self.policy)):
+        if (not by_default or self.whole.within_threshold(self.policy)) and self.whole.fits(self.policy):
             is_follow_up = names or self.record.follow_up
             baseline = self.baseline() if is_follow_up else None
             return _envelope(self.whole, self.original, baseline=baseline, found=self.withheld)

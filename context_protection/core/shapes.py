@@ -15,6 +15,7 @@ from context_protection.core import projection
 from context_protection.core.cached_property import cached_property
 
 REST_OF_THE_RECORD = "other"
+MOST_NAMES = 2_000  # whose sections a shape remembers: the names of a record's fields may be data
 _PLAIN = re.compile(r"[^*?\[]*")
 
 
@@ -119,8 +120,13 @@ class Shape:
     def section_of(self, name: str) -> str:
         if not self.sections:
             return REST_OF_THE_RECORD
-        by_name = self.source(name) if self.is_canonical else name
-        return self._sections.setdefault(name, _first_match(by_name, self.sections))
+        section = self._sections.get(name)
+        if section is None:
+            if len(self._sections) >= MOST_NAMES:
+                self._sections.clear()
+            by_name = self.source(name) if self.is_canonical else name
+            section = self._sections[name] = _first_match(by_name, self.sections)
+        return section
 
     @cached_property
     def _sections(self) -> dict[str, str]:

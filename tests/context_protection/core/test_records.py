@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from context_protection.core import tokens
 from context_protection.core.errors import InvalidCursor
 from context_protection.core.policy import Policy
 from context_protection.core.redaction import redact
@@ -128,6 +129,15 @@ def test_a_record_is_whole_up_to_exactly_the_threshold_and_a_preview_above_it():
             assert answer["meta"]["estimatedTokens"] <= threshold
             seen.add(answer["meta"]["estimatedTokens"] - threshold)
     assert max(seen) == 0, "a record of exactly the threshold is not cut"
+
+
+def test_a_record_that_comes_as_a_preview_is_not_counted_whole(monkeypatch: pytest.MonkeyPatch):
+    sizes: list[int] = []
+    monkeypatch.setattr(tokens.learned, "tokens", lambda _, data: sizes.append(len(data)) or 1)
+    desk = Desk([{"id": 1, "text": "x" * 9000}], policy=Policy(token_budget_threshold=1000))
+    assert crawler.is_preview(desk("get", {"id": 1}))
+    assert len(sizes) == 1
+    assert sizes[0] < 1000
 
 
 def test_a_meta_of_upstreams_own_moves_ours():

@@ -1,11 +1,12 @@
 """Shapes: sections that cover a record, and what lists leave out (law 2)."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from context_protection.core.field_selection import selected
-from context_protection.core.shapes import ANY, REST_OF_THE_RECORD, Field, Section, Shape
+from context_protection.core.shapes import ANY, MOST_NAMES, REST_OF_THE_RECORD, Field, Section, Shape
 
 SHAPE = Shape(
     name="order",
@@ -20,6 +21,19 @@ def test_the_first_section_that_matches_a_field_has_it():
     assert SHAPE.section_of("cleaningFee") == "money"
     assert SHAPE.section_of("guestName") == "guest"
     assert SHAPE.section_of("colour") == REST_OF_THE_RECORD
+
+
+def test_the_section_of_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch):
+    shape = replace(SHAPE)
+    found = {name: shape.section_of(name) for name in ("price", "guestName", "colour")}
+    monkeypatch.setattr(Section, "matches", None)
+    assert {name: shape.section_of(name) for name in found} == found
+
+
+def test_names_that_are_data_are_not_all_remembered():
+    shape = replace(SHAPE)
+    assert {shape.section_of(f"guest{n}") for n in range(3 * MOST_NAMES)} == {"guest"}
+    assert len(shape._sections) <= MOST_NAMES
 
 
 def test_names_match_by_case():
