@@ -17,9 +17,9 @@ import psycopg
 import redis
 
 from tests.needs import POSTGRES_SERVER, REDIS_SERVER, postgres_programs
+from tests.patience import PATIENCE
 
 T = TypeVar("T")
-START_SECONDS = 30
 AGAIN_SECONDS = 0.05
 
 
@@ -33,7 +33,7 @@ def free_port() -> int:
     raise AssertionError("no port is free")
 
 
-def until(works: Callable[[], T], seconds: float = START_SECONDS) -> T:
+def until(works: Callable[[], T], seconds: float = PATIENCE) -> T:
     """What `works` gives as soon as it raises nothing."""
     deadline = time.monotonic() + seconds
     while True:
@@ -69,7 +69,7 @@ class Server:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGCONT)
                 os.killpg(self.process.pid, signal.SIGQUIT if self.user else signal.SIGKILL)
-            self.process.wait(START_SECONDS)
+            self.process.wait(PATIENCE)
             self.process = None
 
     def freeze(self) -> None:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e.serving import ROOT, STOP_SECONDS
+from tests.e2e.serving import ROOT
+from tests.patience import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -61,4 +62,4 @@ def _started(module: str, *arguments: str, log: Path, **environment: str) -> Ite
             yield line
         finally:
             process.terminate()
-            process.wait(STOP_SECONDS)
+            process.wait(PATIENCE)

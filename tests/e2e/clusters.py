@@ -33,6 +33,8 @@ from tests.crawler import Call
 from tests.e2e import forks
 from tests.e2e.serving import websocket_to
 from tests.needs import HOST, POSTGRES, POSTGRES_PORT, REDIS, REDIS_PORT
+from tests.patience import PATIENCE
+from tests.servers import AGAIN_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 REDIS_NUMBERS = range(10, 16)  # those below may be somebody's, or those of the run itself
@@ -141,7 +143,7 @@ class Cluster:
     def stop(self) -> int:
         """SIGTERM; the exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=PATIENCE)
 
     def processes(self) -> list[int]:
         """Everything that descends from this cluster, itself included."""
@@ -275,7 +277,7 @@ async def _websocket(url: str, key: str) -> AsyncIterator[Any]:
 @asynccontextmanager
 async def _streamable_http(url: str, key: str) -> AsyncIterator[Any]:
     async with (
-        httpx2.AsyncClient(headers=_bearer(key), trust_env=False) as client,
+        httpx2.AsyncClient(headers=_bearer(key), trust_env=False, timeout=PATIENCE) as client,
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams
@@ -366,8 +368,10 @@ def text_of(page: httpx2.Response) -> str:
 
 
 def seconds_until(condition: Callable[[], bool], deadline: float) -> float:
-    """How long it took for the condition to hold. It asks another process, again and again: no sleep is needed."""
+    """How long it took for the condition to hold. It asks another process, which has more of the processor between two
+    questions."""
     started = time.monotonic()
     while not condition():
         assert time.monotonic() - started < deadline, f"not within {deadline} seconds"
+        time.sleep(AGAIN_SECONDS)
     return time.monotonic() - started

@@ -16,9 +16,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from tests.e2e import forks
-from tests.e2e.serving import STOP_SECONDS, Serving
+from tests.e2e.serving import Serving
+from tests.patience import PATIENCE
 
-SECONDS = 60  # for one answer, on a machine that is busy
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
@@ -88,7 +88,7 @@ class _Http:
     def __init__(self, sluice: Serving, path: str, **headers: str) -> None:
         self.path = path
         headers = {"Authorization": f"Bearer {sluice.key}", "Content-Type": "application/json", **headers}
-        self.client = httpx2.Client(base_url=sluice.base, headers=headers, timeout=SECONDS)
+        self.client = httpx2.Client(base_url=sluice.base, headers=headers, timeout=PATIENCE)
 
     def send(self, body: bytes) -> Reply:
         answer = self.client.post(self.path, content=body)
@@ -199,7 +199,7 @@ class WebSocket(_Stream):
             self.sluice.websocket,
             subprotocols=["mcp"],  # type: ignore[list-item] # websockets' type of it is a NewType of str
             additional_headers=headers,
-            open_timeout=SECONDS,
+            open_timeout=PATIENCE,
         )
         self.socket: ClientConnection = self.connections.enter_context(connection)
         self.initialize()
@@ -209,7 +209,7 @@ class WebSocket(_Stream):
         self.socket.send(body, text=True)
 
     def _get(self) -> Any:
-        return json.loads(self.socket.recv(timeout=SECONDS))
+        return json.loads(self.socket.recv(timeout=PATIENCE))
 
     def send(self, body: bytes) -> Reply:
         """A socket that is closed for what was sent is followed by another."""
@@ -271,14 +271,14 @@ class Stdio(_Stream):
         self.stdin.flush()
 
     def _get(self) -> Any:
-        return json.loads(self.lines.get(timeout=SECONDS))
+        return json.loads(self.lines.get(timeout=PATIENCE))
 
 
 @contextmanager
 def sse(sluice: Serving) -> Iterator[Transport]:
     headers = {"Authorization": f"Bearer {sluice.key}", "Content-Type": "application/json"}
     with (
-        httpx2.Client(base_url=sluice.base, headers=headers, timeout=SECONDS) as client,
+        httpx2.Client(base_url=sluice.base, headers=headers, timeout=PATIENCE) as client,
         client.stream("GET", "/mcp/sse") as stream,
     ):
         yield Sse(sluice, stream, client)
@@ -298,7 +298,7 @@ def stdio(sluice: Serving) -> Iterator[Transport]:
                 lines.initialize()
                 yield lines
         finally:
-            process.wait(STOP_SECONDS)
+            process.wait(PATIENCE)
         lines.reader.join()
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import httpx2
 
+from tests.patience import PATIENCE
+
 BASE = 8000  # tokens
 SIZES = range(10, 40)  # rows of a page; a version of the file is known by its size
 ADDRESS = "/api/v1/bookings?order=-insertedOn"
@@ -42,7 +44,7 @@ class Load:
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        with httpx2.Client(headers={"Authorization": f"Bearer {self.key}"}, timeout=30) as client:
+        with httpx2.Client(headers={"Authorization": f"Bearer {self.key}"}, timeout=PATIENCE) as client:
             while not self._ended.is_set():
                 for base in self.bases:
                     try:
@@ -57,10 +59,10 @@ class Load:
 
 def seconds_until(bases: Sequence[str], key: str, size: int, since: float) -> float:
     """From `since` (time.perf_counter()) until each process has answered under the version of `size`."""
-    with httpx2.Client(headers={"Authorization": f"Bearer {key}"}, timeout=30) as client:
+    with httpx2.Client(headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE) as client:
         for base in bases:
             while version_of(client.get(base + ADDRESS)) != size:
-                assert time.perf_counter() - since < 60, f"{base} does not obey"
+                assert time.perf_counter() - since < PATIENCE, f"{base} does not obey"
     return time.perf_counter() - since
 
 

@@ -20,13 +20,13 @@ import websockets
 from tests import shared, tables
 from tests.e2e import forks
 from tests.e2e.forks import Fork
+from tests.patience import PATIENCE
 from tests.tls import TLS
 
 ROOT = Path(__file__).resolve().parents[2]
-STOP_SECONDS = 15
 SERVE = ("manage.py", "serve", "--port", "0")
 # The library waits for ten seconds, which a server that has just started may need on a busy machine.
-websocket_to = partial(websockets.connect, open_timeout=60)
+websocket_to = partial(websockets.connect, open_timeout=PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Serving:
 def until_it_stops_listening(sluice: Serving) -> None:
     """After the signal to stop: until it has arrived."""
     with contextlib.suppress(httpx2.TransportError):
-        while httpx2.get(f"{sluice.base}/livez", timeout=STOP_SECONDS, verify=TLS).is_success:
+        while httpx2.get(f"{sluice.base}/livez", timeout=PATIENCE, verify=TLS).is_success:
             pass
 
 
@@ -110,7 +110,7 @@ def _started(
             yield process.pid, printed
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(STOP_SECONDS)
+            process.wait(PATIENCE)
 
 
 def _environment(data_dir: Path, **variables: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.clusters import seconds_until
 from tests.e2e.serving import serving
 from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, chromium, go, log_in, shown, use_login, window
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium"]
@@ -67,7 +68,7 @@ def test_withheld_fields_are_listed_within_the_screen(
     with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
         use_login(page, sluice)
         assert page.request.get(BOOKING, headers={"Authorization": f"Bearer {sluice.key}"}).ok
-        seconds_until(lambda: "guestPortalRevampUrl" in shown(page, WITHHELD), 60)
+        seconds_until(lambda: "guestPortalRevampUrl" in shown(page, WITHHELD), PATIENCE)
         fits(page)
         expect(page.get_by_role("cell", name="doorCode", exact=True)).to_be_visible()
         go(page, page.get_by_role("row", name="doorCode").get_by_role("link").first)

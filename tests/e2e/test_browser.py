@@ -15,9 +15,10 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, 
 from tests import needs
 from tests.e2e.clusters import Admin, seconds_until
 from tests.e2e.serving import serving
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.browser
-expect.set_options(timeout=20_000)  # a page that is drawn on a busy machine
+expect.set_options(timeout=PATIENCE * 1000)
 
 BUDGETS = "/admin/context_protection/tokenbudget/"
 CALLS = "/admin/telemetry/telemetryrecord/"
@@ -57,7 +58,7 @@ def launched() -> Iterator[Browser]:
     if os.geteuid() == 0:
         options.append("--no-sandbox")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=needs.chromium(), args=options)
+        browser = playwright.chromium.launch(executable_path=needs.chromium(), args=options, timeout=PATIENCE * 1000)
         yield browser
         browser.close()
 
@@ -72,6 +73,7 @@ def chromium() -> Iterator[Browser]:
 def window(chromium: Browser, sluice: Sluice, **options: object) -> Iterator[tuple[Page, list[str]]]:
     """A window of its own, and what its console complains about."""
     context: BrowserContext = chromium.new_context(base_url=sluice.address, **options)  # type: ignore[arg-type]
+    context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
@@ -279,8 +281,8 @@ def operated(chromium: Browser, sluice: Sluice) -> Sluice:
         expect(page.locator(".messagelist .success")).to_be_visible()
         for address in (BOOKING, "/api/v1/bookings", "/api/v1/documents/sync-2026-11.log"):
             assert page.request.get(address, headers={"Authorization": f"Bearer {sluice.key}"}).ok
-        seconds_until(lambda: "guestMood" in shown(page, CALLS), 60)
-        seconds_until(lambda: "read_document" in shown(page, AUDITS), 60)
+        seconds_until(lambda: "guestMood" in shown(page, CALLS), PATIENCE)
+        seconds_until(lambda: "read_document" in shown(page, AUDITS), PATIENCE)
         assert complaints == []
     return sluice
 

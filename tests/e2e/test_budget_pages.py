@@ -13,6 +13,7 @@ from tests.e2e.serving import serving
 from tests.e2e.test_admin_pages import CUT_OFF, UNNAMED
 from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, chromium, go, use_login, window
 from tests.e2e.test_telemetry_pages import barriers
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.browser
 __all__ = ["chromium"]
@@ -81,7 +82,7 @@ def record_a_call(sluice: Sluice) -> None:
     with httpx2.Client(base_url=sluice.address, headers=headers, timeout=60, trust_env=False) as client:
         client.get("/api/v1/bookings")
         query = {"range": "1h", "tool": "list_bookings"}
-        seconds_until(lambda: bool(client.get("/api/v1/telemetry/records", params=query).json()["records"]), 60)
+        seconds_until(lambda: bool(client.get("/api/v1/telemetry/records", params=query).json()["records"]), PATIENCE)
 
 
 def test_a_save_is_obeyed_by_the_next_call_and_undone_without_scripts(chromium: Browser, sluice: Sluice) -> None:

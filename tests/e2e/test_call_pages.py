@@ -17,6 +17,7 @@ from websockets.sync.client import connect
 from tests.e2e.clusters import mcp_over_http, mcp_over_websocket, rest, seconds_until
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_browser import Sluice, chromium, go, session, use_login, window
+from tests.patience import PATIENCE
 
 __all__ = ["chromium"]
 pytestmark = pytest.mark.browser
@@ -50,16 +51,16 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def read_records(running: Running, **query: str) -> list[dict[str, Any]]:
     headers = {"Authorization": f"Bearer {running.serving.key}"}
     address = f"{running.serving.base}/api/v1/telemetry/records"
-    found: list[dict[str, Any]] = httpx2.get(address, params={"range": "1h", **query}, headers=headers).json()[
-        "records"
-    ]
+    found: list[dict[str, Any]] = httpx2.get(
+        address, params={"range": "1h", **query}, headers=headers, timeout=PATIENCE
+    ).json()["records"]
     return found
 
 
 def count_calls(running: Running) -> int:
     headers = {"Authorization": f"Bearer {running.serving.key}"}
     address = f"{running.serving.base}/api/v1/telemetry/summary?range=1h"
-    return int(httpx2.get(address, headers=headers, trust_env=False).json()["figures"]["calls"])
+    return int(httpx2.get(address, headers=headers, trust_env=False, timeout=PATIENCE).json()["figures"]["calls"])
 
 
 # -- Secrets ----------------------------------------------------------------------------------------
@@ -90,12 +91,12 @@ def test_a_secret_in_the_arguments_of_a_failed_call_is_shown_nowhere(running: Ru
         assert failed >= 9
         seen, frames = 0, ""
         while seen < failed:
-            frame = socket.recv(timeout=30)
+            frame = socket.recv(timeout=PATIENCE)
             seen += json.loads(frame)["count"]
             frames += str(frame)
     assert "get_booking" in frames
     shown = {"the live socket": frames}
-    seconds_until(lambda: len(read_records(running, outcome="error")) >= failed, 60)
+    seconds_until(lambda: len(read_records(running, outcome="error")) >= failed, PATIENCE)
     records = read_records(running, outcome="error")
     pages = ["calls/", "live/", "live/calls/?after=0", "calls/?export=csv", "calls/?export=json", "?range=1h"]
     pages += [f"search/?q={records[0]['requestId']}", "tools/get_booking/", "callers/first-key/", "alerts/history.csv"]
@@ -188,7 +189,7 @@ def test_a_call_that_is_known_late_stands_where_its_time_is(chromium: Browser, r
 def test_a_replay_in_the_browser_is_recorded_as_one(chromium: Browser, running: Running) -> None:
     with rest(running.serving.base, running.serving.key) as call:
         call("get_transaction", {"id": 999_999_999})
-    seconds_until(lambda: len(read_records(running, tool="get_transaction")) == 1, 60)
+    seconds_until(lambda: len(read_records(running, tool="get_transaction")) == 1, PATIENCE)
     found = read_records(running, tool="get_transaction")[0]
     before = count_calls(running)
     with window(chromium, running.sluice) as (page, complaints):
@@ -199,5 +200,5 @@ def test_a_replay_in_the_browser_is_recorded_as_one(chromium: Browser, running: 
         expect(page.get_by_role("heading", name="The answer now")).to_be_visible()
         expect(page.locator("#replayed")).to_contain_text(re.compile("Now it failed: .* tokens"))
         assert complaints == []
-    seconds_until(lambda: len(read_records(running, transport="replay")) == 1, 60)
+    seconds_until(lambda: len(read_records(running, transport="replay")) == 1, PATIENCE)
     assert count_calls(running) == before, "no figure counts it"

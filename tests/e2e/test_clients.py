@@ -30,6 +30,7 @@ from tests.doors import ADDRESSES
 from tests.e2e.clusters import seconds_until
 from tests.e2e.serving import ROOT, Serving, serving, websocket_to
 from tests.needs import CLIENTS, NODE
+from tests.patience import PATIENCE
 from tests.properties.desk import real_tokens
 from tests.tls import TLS
 
@@ -143,7 +144,9 @@ async def read_account(target: Any, era: str) -> dict[str, Any]:
 
 def rest(sluice: Serving, name: str, arguments: Any) -> dict[str, Any]:
     headers = {"Authorization": f"Bearer {sluice.key}"}
-    answer = httpx2.post(f"{sluice.base}/api/v1/tools/{name}", json=arguments, headers=headers, verify=TLS)
+    answer = httpx2.post(
+        f"{sluice.base}/api/v1/tools/{name}", json=arguments, headers=headers, verify=TLS, timeout=PATIENCE
+    )
     document: dict[str, Any] = answer.json()
     return document
 
@@ -220,7 +223,7 @@ def test_an_account_is_used_through_the_typescript_sdk_of_both_eras(
     with node("use.mjs", url, sluice.key, mode, f"{tokens} tokens") as line:
         if hears_and_tells:
             assert line() == "listening\n"
-            seconds_until(lambda: cancelled_calls(sluice, transport, VERSIONS[mode]) == cancelled + 1, 60)
+            seconds_until(lambda: cancelled_calls(sluice, transport, VERSIONS[mode]) == cancelled + 1, PATIENCE)
             with threshold(sluice, tokens):
                 found = json.loads(line())
         else:
@@ -287,12 +290,12 @@ def test_a_key_made_and_revoked_on_the_command_line_works_and_stops_working_at_o
     assert made.stdout.strip().startswith("slc_"), "the key alone on stdout"
     assert "\n" not in made.stdout.strip()
     headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    assert httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers).status_code == 200
+    assert httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers, timeout=PATIENCE).status_code == 200
     assert sluice.manage("apikey", "revoke", "colleague").returncode == 0
     with closing(sqlite3.connect(Path(sluice.environment["DATA_DIR"]) / "sluice.sqlite3")) as database:
         changes = database.execute("SELECT actor FROM telemetry_event WHERE subject = 'colleague'").fetchall()
     assert changes == [("manage.py apikey",)] * 2, "the history names the command"
-    assert httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers).status_code == 401
+    assert httpx2.get(f"{sluice.base}/api/v1/bookings", headers=headers, timeout=PATIENCE).status_code == 401
 
 
 def test_a_second_start_keeps_the_data_and_is_ready_in_three_seconds(sluice: Serving, tmp_path: Path):
@@ -314,7 +317,7 @@ def test_a_second_start_keeps_the_data_and_is_ready_in_three_seconds(sluice: Ser
         process.terminate()
     assert "Claude Code" not in said, "nothing is made again"
     assert "slc_" not in said, "nothing is shown again"
-    assert seconds < 30, "a hanging start; how fast it is belongs to the benchmarks"
+    assert seconds < 2 * PATIENCE, "a hanging start; how fast it is belongs to the benchmarks"
 
 
 def test_a_port_that_is_taken_is_said_plainly(sluice: Serving):
@@ -343,7 +346,9 @@ def test_stdio_without_what_it_needs_says_so(sluice: Serving, environment: dict[
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer slc_wrong"}, {"Authorization": "Basic eDp5"}])
 def test_no_door_opens_without_a_key(sluice: Serving, headers: dict[str, str]):
     for method, address in (("GET", "/api/v1/bookings"), ("POST", "/api/v1/tools/list_bookings"), ("POST", "/mcp")):
-        answer = httpx2.request(method, sluice.base + address, headers=headers, json={} if method == "POST" else None)
+        answer = httpx2.request(
+            method, sluice.base + address, headers=headers, json={} if method == "POST" else None, timeout=PATIENCE
+        )
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert answer.json()["error"]["reason"] == "not_authenticated"
@@ -361,8 +366,15 @@ async def websocket_status(url: str, headers: dict[str, str], protocols: list[st
 
 def test_a_foreign_page_or_host_does_not_come_in(sluice: Serving):
     key = {"Authorization": f"Bearer {sluice.key}"}
-    assert httpx2.post(f"{sluice.base}/mcp", headers={**key, "Origin": "https://evil.example"}).status_code == 403
-    assert httpx2.post(f"{sluice.base}/mcp", headers={**key, "Host": "evil.example"}).status_code == 400
+    assert (
+        httpx2.post(
+            f"{sluice.base}/mcp", headers={**key, "Origin": "https://evil.example"}, timeout=PATIENCE
+        ).status_code
+        == 403
+    )
+    assert (
+        httpx2.post(f"{sluice.base}/mcp", headers={**key, "Host": "evil.example"}, timeout=PATIENCE).status_code == 400
+    )
     refused = anyio.run(websocket_status, sluice.websocket, {**key, "Origin": "https://evil.example"}, ["mcp"])
     assert refused == 403
     assert anyio.run(websocket_status, sluice.websocket, {**key, "Origin": sluice.base}, ["mcp"]) == 101
@@ -390,11 +402,11 @@ async def talk_nonsense(sluice: Serving) -> tuple[list[dict[str, Any]], int]:
 
 def test_health_shows_real_figures(sluice: Serving):
     key = {"Authorization": f"Bearer {sluice.key}"}
-    before = httpx2.get(f"{sluice.base}/health", headers=key).json()["calls"]
+    before = httpx2.get(f"{sluice.base}/health", headers=key, timeout=PATIENCE).json()["calls"]
     for _ in range(3):
         rest(sluice, "list_bookings", {})
     deadline = time.monotonic() + 120  # a page that takes a while, on a busy machine, is shown again for a while
-    while (health := httpx2.get(f"{sluice.base}/health", headers=key).json())["calls"] < before + 3:
+    while (health := httpx2.get(f"{sluice.base}/health", headers=key, timeout=PATIENCE).json())["calls"] < before + 3:
         assert time.monotonic() < deadline, health
     assert health["status"] == "ok"
     assert 0 < health["paginationAdoption"] <= 1
@@ -413,7 +425,9 @@ def test_health_shows_real_figures(sluice: Serving):
 def test_no_program_is_answered_with_a_page(
     sluice: Serving, method: str, address: str, headers: dict[str, str], status: int
 ):
-    answer = httpx2.request(method, sluice.base + address, headers={"Authorization": f"Bearer {sluice.key}", **headers})
+    answer = httpx2.request(
+        method, sluice.base + address, headers={"Authorization": f"Bearer {sluice.key}", **headers}, timeout=PATIENCE
+    )
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/json"
     assert answer.json()["error"]["reason"]
@@ -423,7 +437,9 @@ def test_nesting_without_end_is_refused(sluice: Serving):
     for depth in (100, 500, 900, 5000):
         body = '{"guestName":' + "[" * depth + "]" * depth + "}"
         headers = {"Authorization": f"Bearer {sluice.key}", "Content-Type": "application/json"}
-        answer = httpx2.post(f"{sluice.base}/api/v1/tools/list_bookings", content=body, headers=headers)
+        answer = httpx2.post(
+            f"{sluice.base}/api/v1/tools/list_bookings", content=body, headers=headers, timeout=PATIENCE
+        )
         assert answer.status_code == 400
 
 

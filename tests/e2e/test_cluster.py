@@ -44,6 +44,7 @@ from tests.e2e.clusters import (
 from tests.e2e.serving import web
 from tests.e2e.test_browser import Sluice, launched, use_login, window
 from tests.e2e.test_sockets import ask, closed, connected, heard
+from tests.patience import PATIENCE
 from tests.tls import TLS
 
 pytestmark = pytest.mark.cluster
@@ -143,7 +144,7 @@ def test_a_walk_a_handle_and_a_query_outlive_the_web_that_made_them(cluster: Clu
             walked += crawler.pages(survivor, "list_bookings", {"limit": 50, "cursor": walked[-1]["nextCursor"]})
         assert len(walked) == 10
         assert len({row["id"] for page in walked for row in crawler.rows(page)}) == 500
-        assert mortal.process.wait(timeout=20) == 1
+        assert mortal.process.wait(timeout=PATIENCE) == 1
         assert not mortal.processes(), "the others are stopped"
     assert f"web-1 (process {mortal.pids['web-1']}) was killed by SIGKILL" in mortal.log.read_text()
     with rest(cluster.addresses[1], cluster.key) as survivor:
@@ -226,7 +227,7 @@ def test_other_chunks_of_a_long_text_are_planned_by_the_worker_while_it_is_read(
         assert so_far.count("\n") == 31 * old_size
         _send(stores, "hostaway.make_plans")  # as beat does every 15 seconds
         for reader in readers:
-            seconds_until(lambda each=reader: _lines_of(each("read_document", {"id": LONG_LOG})) == 150, 60)
+            seconds_until(lambda each=reader: _lines_of(each("read_document", {"id": LONG_LOG})) == 150, PATIENCE)
         assert crawler.text(in_turn(*readers), "read_document", {"id": LONG_LOG}) == original
     finally:
         staff.set_budget("read_document", chunk_size=old_size)
@@ -249,7 +250,7 @@ def test_a_key_made_on_the_command_line_works_at_once_at_both(cluster: Cluster, 
 
 def _status(address: str, key: str) -> int:
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx2.get(f"{address}/api/v1/listings", headers=headers, verify=TLS).status_code
+    return httpx2.get(f"{address}/api/v1/listings", headers=headers, verify=TLS, timeout=PATIENCE).status_code
 
 
 @pytest.mark.parametrize("door", [rest, mcp_over_websocket], ids=lambda door: door.__name__)
@@ -399,7 +400,7 @@ def test_the_worker_purges_expired_walks_and_no_others(cluster: Cluster, stores:
             "INSERT INTO context_protection_storedwalk (id, data, expires_at) VALUES (%s, '', %s)", (name, expires_at)
         )
     _send(stores, "context_protection.tasks.purge_expired_walks")
-    seconds_until(lambda: stores.rows("SELECT id FROM context_protection_storedwalk") == [("alive",)], 60)
+    seconds_until(lambda: stores.rows("SELECT id FROM context_protection_storedwalk") == [("alive",)], PATIENCE)
 
 
 def test_walks_in_redis_expire_by_themselves(cluster: Cluster, stores: Stores) -> None:
@@ -417,7 +418,7 @@ def test_calls_of_both_webs_are_recorded_in_one_table(cluster: Cluster, stores: 
             for _ in range(number):
                 call("get_transaction", {"id": 1})
     query = "SELECT count(DISTINCT request_id) FROM telemetry_telemetryrecord WHERE operation = 'get_transaction'"
-    seconds_until(lambda: stores.rows(query) == [(7,)], 60)
+    seconds_until(lambda: stores.rows(query) == [(7,)], PATIENCE)
 
 
 def test_answers_of_all_webs_are_audited_in_one_table(cluster: Cluster, stores: Stores) -> None:

@@ -15,6 +15,7 @@ from tests.e2e.serving import Serving, serving, web
 from tests.e2e.test_clients import TRANSPORTS, over_http
 from tests.gateway.connectors.codebase import repositories
 from tests.gateway.connectors.codebase.query.conftest import FILES
+from tests.patience import PATIENCE
 
 QUESTION = {"query": "How is a header parsed?", "timeout": 30}
 ANSWER = "`parse_header` splits the line at the colon (src/parser.py:4-6)."
@@ -113,5 +114,5 @@ def test_over_http_before_2026_without_a_session_the_local_answer_is_given(sluic
 def test_a_model_that_does_not_answer_holds_nobody_longer_than_the_timeout(sluice: Serving):
     asked(sluice, "websocket", "legacy", sample)  # the processes that answer have started
     metadata = asked(sluice, "websocket", "legacy", never, timeout=3)["metadata"]
-    assert metadata["executionTimeMs"] <= 15_000
+    assert metadata["executionTimeMs"] < PATIENCE * 1000
     assert "did not answer within" in metadata["incomplete"][0]

@@ -18,6 +18,7 @@ from tests.e2e.clusters import admin, seconds_until
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_browser import Sluice, chromium, go, use_login, window
 from tests.e2e.test_failing_upstreams import imported
+from tests.patience import PATIENCE
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 
 __all__ = ["chromium"]
@@ -27,7 +28,6 @@ MOST_CLICKS = 3
 PERCENTILE_ERROR = 0.022  # of a histogram's bucket
 NEW_BUDGET = 3500
 FAILURES = 24
-PATIENCE = 60
 UNITS = {"ms": 1, "s": 1000}
 
 
@@ -39,7 +39,7 @@ class Story:
 
     def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
         path = Path(self.serving.environment["DATA_DIR"]) / "sluice.sqlite3"
-        with closing(sqlite3.connect(path, timeout=20)) as database:
+        with closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
             return database.execute(query, values).fetchall()
 
     def number(self, expression: str, condition: str = "true") -> Any:

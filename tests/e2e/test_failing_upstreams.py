@@ -15,11 +15,11 @@ from mcp import Client
 
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_clients import over_http, over_websocket
+from tests.patience import PATIENCE
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 from tests.simulators.upstream import WaitingUpstream, waiting_upstream
 
 CONNECT = {"http": over_http, "websocket": over_websocket}
-PATIENCE = 60  # seconds, for what takes a moment
 
 
 IMPORT = """

@@ -11,6 +11,7 @@ import websockets
 
 from tests.e2e import forks
 from tests.e2e.serving import Serving, serving, websocket_to
+from tests.patience import PATIENCE
 
 SECURE = {"X-Forwarded-Proto": "https"}
 
@@ -27,24 +28,24 @@ def key(sluice: Serving) -> dict[str, str]:
 
 @pytest.mark.parametrize("address", ["/", "/admin/", "/health", "/api/docs/", "/api/v1/bookings?limit=1"])
 def test_plain_http_is_redirected(sluice: Serving, address: str):
-    answer = httpx2.get(sluice.base + address, headers=key(sluice))
+    answer = httpx2.get(sluice.base + address, headers=key(sluice), timeout=PATIENCE)
     assert answer.status_code == 301
     assert answer.headers["location"] == sluice.base.replace("http:", "https:") + address
 
 
 def test_https_is_answered_and_browsers_keep_to_it(sluice: Serving):
     for address in ("/", "/api/v1/bookings?limit=1"):
-        answer = httpx2.get(sluice.base + address, headers={**key(sluice), **SECURE})
+        answer = httpx2.get(sluice.base + address, headers={**key(sluice), **SECURE}, timeout=PATIENCE)
         assert answer.status_code == 200
         assert answer.headers["strict-transport-security"] == "max-age=31536000"
-    login = httpx2.get(f"{sluice.base}/admin/login/", headers=SECURE)
+    login = httpx2.get(f"{sluice.base}/admin/login/", headers=SECURE, timeout=PATIENCE)
     assert "Secure" in login.headers["set-cookie"]
 
 
 @pytest.mark.parametrize("address", ["/mcp", "/mcp/sse", "/mcp/sse/messages"])
 def test_mcp_over_plain_http_is_refused_before_its_key_is_looked_at(sluice: Serving, address: str):
     for headers in (key(sluice), {"Authorization": "Bearer nobodys"}, {}):
-        answer = httpx2.post(sluice.base + address, json={}, headers=headers)
+        answer = httpx2.post(sluice.base + address, json={}, headers=headers, timeout=PATIENCE)
         error = answer.json()["error"]
         assert (answer.status_code, error["reason"]) == (403, "https_required")
         assert "BEHIND_PROXY=true" in error["data"]["suggestion"]
@@ -55,7 +56,7 @@ def test_mcp_over_https_is_answered(sluice: Serving):
     accept = {"Accept": "application/json, text/event-stream"}
     for said in ("https", "https, http"):
         headers = {**key(sluice), **accept, "X-Forwarded-Proto": said}
-        answer = httpx2.post(f"{sluice.base}/mcp", json=ping, headers=headers)
+        answer = httpx2.post(f"{sluice.base}/mcp", json=ping, headers=headers, timeout=PATIENCE)
         assert (answer.status_code, answer.json()["result"]) == (200, {}), said
 
 
@@ -74,7 +75,7 @@ def test_a_socket_needs_encryption(sluice: Serving, said: str | None, status: in
 
 def test_what_watches_the_process_is_answered_without(sluice: Serving):
     for address in ("/healthz", "/readyz", "/metrics"):
-        assert httpx2.get(sluice.base + address, headers=key(sluice)).status_code == 200
+        assert httpx2.get(sluice.base + address, headers=key(sluice), timeout=PATIENCE).status_code == 200
 
 
 @pytest.mark.parametrize("proxy", ["true", "false"])

@@ -17,6 +17,7 @@ from tests.e2e import test_browser
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, go, use_login, window
 from tests.gateway.connectors.openapi.documents import large
+from tests.patience import PATIENCE
 from tests.simulators.shop import Shop, shop
 
 pytestmark = pytest.mark.browser
@@ -82,7 +83,7 @@ def is_whole(page: Page) -> bool:
 async def called(sluice: Sluice, tool: str, arguments: dict[str, Any]) -> Any:
     """By the official SDK."""
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {sluice.key}"}) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {sluice.key}"}, timeout=PATIENCE) as http,
         Client(streamable_http_client(f"{sluice.address}/mcp", http_client=http)) as client,
     ):
         return json.loads((await client.call_tool(tool, arguments)).content[0].text)  # type: ignore[union-attr]
@@ -219,19 +220,18 @@ def test_a_large_document_is_read_while_it_is_said_and_stored(
 ) -> None:
     with window(chromium, sluice) as (page, complaints):
         use_login(page, sluice)
-        page.set_default_timeout(60_000)
         page.goto("/admin/openapi/importedapi/import/")
         page.get_by_label("Name", exact=False).first.fill("vast")
         page.locator("input[type=file]").set_input_files(file_of(large(100, 30), tmp_path))
         page.evaluate(REMEMBER_STATUS)
         page.get_by_role("button", name="Read the document").click()
-        expect(page.locator("[data-row]")).to_have_count(500, timeout=60_000)
+        expect(page.locator("[data-row]")).to_have_count(500)
         assert page.evaluate("sessionStorage.said") == "Reading the document …"
         page.get_by_label("Base address").fill("https://vast.example.com")
         page.get_by_role("button", name="Switch off all").click()
         page.get_by_role("checkbox").first.check()
         page.get_by_role("button", name="Import", exact=True).click()
-        expect(page.locator(".messagelist .success")).to_contain_text("1 tools of vast", timeout=60_000)
+        expect(page.locator(".messagelist .success")).to_contain_text("1 tools of vast")
         assert complaints == []
 
 

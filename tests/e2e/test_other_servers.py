@@ -12,10 +12,10 @@ from mcp import Client
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_clients import TRANSPORTS
 from tests.gateway.connectors.mcp_servers.conftest import CHILD
+from tests.patience import PATIENCE
 from tests.simulators.mcp_server import mcp_server
 
 ALL = {"allow": ["*"]}
-PATIENCE = 60  # seconds, for what comes within one
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from pathlib import Path
 import httpx2
 
 from tests.e2e.serving import Serving, serving, web
+from tests.patience import PATIENCE
 
 KEYS = [f"key-{number}" for number in range(8)]
 ROWS = 7
@@ -31,7 +32,7 @@ def run(sluice: Serving, code: str) -> str:
 def rows(base: str, keys: list[str]) -> list[int]:
     found = []
     for key in keys:
-        answer = httpx2.get(f"{base}/api/v1/bookings", headers={"Authorization": f"Bearer {key}"}, timeout=30)
+        answer = httpx2.get(f"{base}/api/v1/bookings", headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE)
         found.append(len(answer.json()["items"]))
     return found
 

@@ -18,6 +18,7 @@ from tests.canaries import Planted, leaked, planted
 from tests.e2e.clusters import rest, seconds_until
 from tests.e2e.serving import ROOT, Serving, serving
 from tests.e2e.test_clients import TRANSPORTS
+from tests.patience import PATIENCE
 from tests.simulators.shop import shop
 
 PLANT = """
@@ -70,7 +71,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
             done = sluice.manage(*command)
             assert done.returncode == 0, done.stderr
         with rest(sluice.base, sluice.key) as call:
-            seconds_until(lambda: "error" not in call("planted_rows", {}), 60)
+            seconds_until(lambda: "error" not in call("planted_rows", {}), PATIENCE)
         yield Account(sluice, given)
 
 

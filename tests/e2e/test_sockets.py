@@ -15,6 +15,7 @@ import websockets
 from websockets.asyncio.client import ClientConnection
 
 from tests.e2e.serving import Serving, serving, websocket_to
+from tests.patience import PATIENCE
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
 
 INITIALIZE = {
@@ -22,7 +23,6 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "tests", "version": "1"},
 }
-PATIENCE = 60  # seconds, for what comes within one
 
 
 @pytest.fixture(scope="module")

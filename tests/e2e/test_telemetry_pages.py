@@ -12,6 +12,7 @@ from tests import needs
 from tests.e2e.clusters import seconds_until
 from tests.e2e.serving import serving
 from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, chromium, use_login, window
+from tests.patience import PATIENCE
 
 __all__ = ["chromium"]
 pytestmark = pytest.mark.browser
@@ -46,7 +47,7 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sluice]:
         with httpx2.Client(base_url=running.base, headers=headers, timeout=60, trust_env=False) as client:
             for n in range(CALLS):
                 client.get("/api/v1/bookings", params={"limit": 50 if n % 4 else -1})
-            seconds_until(lambda: client.get("/health").json()["last24Hours"]["calls"] >= CALLS, 60)
+            seconds_until(lambda: client.get("/health").json()["last24Hours"]["calls"] >= CALLS, PATIENCE)
         yield Sluice(running.base, running.password, running.key)
 
 

@@ -17,9 +17,10 @@ from mcp import Client
 from mcp.client.sse import sse_client
 
 from tests.e2e import forks
-from tests.e2e.serving import STOP_SECONDS, Serving, serving, until_it_stops_listening
+from tests.e2e.serving import Serving, serving, until_it_stops_listening
 from tests.e2e.test_clients import over_http, over_websocket
 from tests.e2e.test_sockets import INITIALIZE
+from tests.patience import PATIENCE
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
 
 
@@ -45,7 +46,7 @@ def mcp_alone(sluice: Serving, transport: str) -> Iterator[str]:
             yield said[1]
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(STOP_SECONDS) == 0
+            assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize(
@@ -87,13 +88,13 @@ def test_a_session_of_events_belongs_to_its_caller(sluice: Serving):
     other = sluice.manage("apikey", "create", "another").stdout.strip()
 
     with httpx2.stream(
-        "GET", f"{sluice.base}/mcp/sse", headers={"Authorization": f"Bearer {sluice.key}"}, timeout=20
+        "GET", f"{sluice.base}/mcp/sse", headers={"Authorization": f"Bearer {sluice.key}"}, timeout=PATIENCE
     ) as stream:
         lines = stream.iter_lines()  # kept: when it goes, so does the stream
         endpoint = next(line for line in lines if line.startswith("data:")).removeprefix("data:").strip()
         ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         statuses = [
-            httpx2.post(sluice.base + endpoint, json=ping, headers=headers).status_code
+            httpx2.post(sluice.base + endpoint, json=ping, headers=headers, timeout=PATIENCE).status_code
             for headers in (
                 {"Authorization": f"Bearer {other}"},
                 {},
@@ -108,7 +109,7 @@ def test_a_session_of_events_belongs_to_its_caller(sluice: Serving):
 def test_a_restart_does_not_wait_for_streams(tmp_path: Path):
     with serving(tmp_path) as sluice:
         headers = {"Authorization": f"Bearer {sluice.key}"}
-        with httpx2.stream("GET", f"{sluice.base}/mcp/sse", headers=headers, timeout=20) as stream:
+        with httpx2.stream("GET", f"{sluice.base}/mcp/sse", headers=headers, timeout=PATIENCE) as stream:
             lines = stream.iter_lines()
             assert "endpoint" in next(lines)
             os.kill(sluice.pid, signal.SIGTERM)
@@ -126,8 +127,8 @@ def test_a_restart_lets_a_call_over_http_finish(tmp_path: Path):
         headers = {"Authorization": f"Bearer {sluice.key}", "Accept": "application/json, text/event-stream"}
         params = {**SLOW_CALL, "_meta": {"progressToken": 1}}  # what is said of it begins the stream
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        with httpx2.stream("POST", f"{sluice.base}/mcp", headers=headers, json=call, timeout=20) as stream:
-            assert nsip.waiting.wait(STOP_SECONDS)
+        with httpx2.stream("POST", f"{sluice.base}/mcp", headers=headers, json=call, timeout=PATIENCE) as stream:
+            assert nsip.waiting.wait(PATIENCE)
             os.kill(sluice.pid, signal.SIGTERM)
             until_it_stops_listening(sluice)
             nsip.release.set()
@@ -149,7 +150,7 @@ def test_a_restart_lets_calls_of_a_session_of_events_finish(tmp_path: Path):
 
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(ask)
-                assert await anyio.to_thread.run_sync(nsip.waiting.wait, STOP_SECONDS)
+                assert await anyio.to_thread.run_sync(nsip.waiting.wait, PATIENCE)
                 os.kill(sluice.pid, signal.SIGTERM)
                 await anyio.to_thread.run_sync(until_it_stops_listening, sluice)
                 nsip.release.set()
@@ -180,7 +181,7 @@ def test_a_session_of_events_takes_each_id_once(tmp_path: Path):
             assert next(said)["id"] == 0
             post("notifications/initialized", {})
             post("tools/call", SLOW_CALL, id=2)
-            assert nsip.waiting.wait(STOP_SECONDS)
+            assert nsip.waiting.wait(PATIENCE)
             post("tools/call", SLOW_CALL, id=2)
             first = next(said)
             nsip.release.set()
@@ -196,5 +197,5 @@ def test_a_session_of_events_takes_each_id_once(tmp_path: Path):
 def test_a_method_that_means_nothing_is_not_allowed(sluice: Serving, method: str, path: str, allowed: str):
     """A stream at /mcp, too: without a session nothing could ever come on it."""
     headers = {"Authorization": f"Bearer {sluice.key}", "Accept": "text/event-stream"}
-    answer = httpx2.request(method, sluice.base + path, headers=headers)
+    answer = httpx2.request(method, sluice.base + path, headers=headers, timeout=PATIENCE)
     assert (answer.status_code, answer.headers["allow"]) == (405, allowed)

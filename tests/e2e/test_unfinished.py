@@ -17,6 +17,7 @@ import pytest
 from tests.e2e.hasty import BODY_SECONDS
 from tests.e2e.serving import Serving, serving
 from tests.gateway.process.wire import Wire
+from tests.patience import PATIENCE
 
 EACH = 20
 HOST = b"Host: 127.0.0.1\r\n"
@@ -110,7 +111,7 @@ class Others:
 
     def __init__(self, sluice: Serving) -> None:
         headers = {"Authorization": f"Bearer {sluice.key}"}
-        self._client = httpx2.Client(base_url=sluice.base, headers=headers, timeout=30, trust_env=False)
+        self._client = httpx2.Client(base_url=sluice.base, headers=headers, timeout=PATIENCE, trust_env=False)
         self._stop, self._once = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run)
         self.answered, self.slowest = 0, 0.0
@@ -136,7 +137,7 @@ class Others:
     def __enter__(self) -> "Others":
         self._rest()
         self._thread.start()
-        assert self._once.wait(30)
+        assert self._once.wait(PATIENCE)
         self.answered, self.slowest = 0, 0.0
         return self
 

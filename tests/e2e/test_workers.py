@@ -29,11 +29,11 @@ from tests.e2e.clusters import admin, is_running, own_stores, seconds_until
 from tests.e2e.serving import ROOT, SERVE, Serving, serving, websocket_to
 from tests.e2e.test_clients import over_websocket
 from tests.e2e.test_failing_upstreams import imported
+from tests.patience import PATIENCE
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 
 WORKERS = (*SERVE, "--workers", "2")
 CLIENTS = 64
-PATIENCE = 60  # seconds, for what takes a moment, on a busy machine
 FAILURES = 5  # after which a breaker opens
 LEFT_ALONE = "upstream_unavailable"
 RATE = 12  # requests a minute

@@ -30,6 +30,7 @@ from telemetry.models import TelemetryRecord
 from tests import crawler
 from tests.doors import Doors
 from tests.offers import in_place
+from tests.patience import PATIENCE
 from tests.simulators.bad_upstream import MODES, BadUpstream, Received, bad_upstream, mode, reply
 from tests.simulators.nsip import NsipSimulator, nsip_simulator
 from tests.simulators.nsip_sheep import Sheep
@@ -38,7 +39,6 @@ from tests.simulators.token_server import token_server
 
 SECONDS = 1.0  # that a call may take
 SOON = 0.2  # that a call may take which cannot succeed: waiting longer would prove nothing
-PATIENCE = 30.0  # that a call may take whose upstream answers at once: the machine may stall it
 GRACE = 0.5
 MAX_TOKENS = 150
 DOORS = ("post", "mcp")

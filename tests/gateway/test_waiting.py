@@ -32,9 +32,8 @@ from gateway.threads.limits import WIDTH
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.doors import Doors
+from tests.patience import PATIENCE
 from tests.simulators.upstream import WaitingUpstream, waiting_upstream
-
-PATIENCE = 60  # seconds, for what takes a moment
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from gateway.connectors.hostaway import sample
+from tests.patience import PATIENCE
 
 ACCOUNT_ID, SECRET = "10638", "an-invented-secret-of-the-account"
 TWO_YEARS = 63_072_000
@@ -139,7 +140,7 @@ class Hostaway:
             case "down":
                 return None
             case "slow":
-                self.released.wait(30)
+                self.released.wait(PATIENCE)
         answer = self._resource(path, query)
         self.after_page(path)
         return answer

@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from tests.patience import PATIENCE
 from tests.simulators.nsip_sheep import BREEDS, GROUPS, STATUSES, TRAITS, Sheep, Unknown, date_text, found
 
 PROGENY, ANCESTORS = 25, 5
@@ -221,7 +222,7 @@ def _handler(simulator: NsipSimulator) -> type[BaseHTTPRequestHandler]:
             simulator.received.append(received)
             if simulator.mode == "slow":
                 simulator.waiting.set()
-                simulator.release.wait(30)
+                simulator.release.wait(PATIENCE)
             if simulator.mode != "down":
                 with suppress(ConnectionError):  # who asked may have hung up
                     self.reply(*self.answered(received))

@@ -12,7 +12,7 @@ from typing import Any
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-SECONDS = 60.0
+from tests.patience import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Collector:
         )
 
     def until(self, found: Callable[[], Any], otherwise: str) -> Any:
-        deadline = time.monotonic() + SECONDS
+        deadline = time.monotonic() + PATIENCE
         while not (result := found()):
             assert time.monotonic() < deadline, otherwise
             time.sleep(0.05)

@@ -15,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
 
+from tests.patience import PATIENCE
+
 
 @dataclass(frozen=True)
 class TokenRequest:
@@ -51,7 +53,7 @@ def token_server() -> Iterator[TokenServer]:
             tokens.requests.append(TokenRequest(self.path, headers, dict(form)))
             status, body = tokens.status, tokens.body()
             tokens.asked.set()
-            tokens.release.wait(10)
+            tokens.release.wait(PATIENCE)
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -10,6 +10,7 @@ from django.core.cache import cache
 from gateway.process.channel_layer import EmbeddedChannelLayer
 from telemetry import feed
 from telemetry.queries import Selection
+from tests.patience import PATIENCE
 from tests.telemetry.examples import NOON, a_call, calls_of_all_sorts, stored
 
 
@@ -91,6 +92,6 @@ def test_stored_calls_reach_who_looks(db, watched, monkeypatch):
         channel = await layer.new_channel()
         await layer.group_add(feed.GROUP, channel)
         await sync_to_async(stored)(a_call(request_id="seen", at=NOON))
-        return await asyncio.wait_for(layer.receive(channel), 10)
+        return await asyncio.wait_for(layer.receive(channel), PATIENCE)
 
     assert async_to_sync(received)()["calls"][0]["request_id"] == "seen"

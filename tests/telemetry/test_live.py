@@ -18,9 +18,9 @@ from gateway.asgi import application
 from gateway.process.channel_layer import EmbeddedChannelLayer
 from telemetry import feed, live
 from tests import needs
+from tests.patience import PATIENCE
 from tests.telemetry.examples import a_call
 
-PATIENCE = 60  # seconds
 REDIS = f"redis://{needs.HOST}:{needs.REDIS_PORT}/6"
 
 

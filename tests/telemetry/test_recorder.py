@@ -11,9 +11,8 @@ from telemetry import recorder
 from telemetry.batch_writer import BatchWriter
 from telemetry.models import TelemetryRecord
 from telemetry.storage import StoreResult, StoreUnavailableError
+from tests.patience import PATIENCE
 from tests.telemetry.examples import a_call
-
-SOON = 10  # seconds; nothing below waits as long unless it is broken
 
 
 class Shelf:
@@ -28,7 +27,7 @@ class Shelf:
         self.received = threading.Event()
 
     def __call__(self, calls):
-        self.open.wait(SOON)
+        self.open.wait(PATIENCE)
         if self.away:
             self.away -= 1
             raise StoreUnavailableError
@@ -49,7 +48,7 @@ def started():
 
     yield start
     for each in made:
-        each.stop(SOON)
+        each.stop(PATIENCE)
 
 
 @pytest.mark.django_db
@@ -99,7 +98,7 @@ def test_a_flush_ends_although_what_it_waits_for_was_dropped(started):
         small.put(a_call(request_id=str(n)))
     shelf.open.set()
 
-    assert small.flush(SOON)
+    assert small.flush(PATIENCE)
 
     assert small.state().stored + small.state().dropped == 6
 
@@ -113,12 +112,12 @@ def test_a_writer_that_an_error_ended_is_replaced_by_the_next_call(started, monk
         writer.put(a_call(request_id="lost to nobody"))
         thread = writer._thread
         if thread is not None:
-            thread.join(SOON)
+            thread.join(PATIENCE)
         assert writer._thread is None
 
     writer.put(a_call(request_id="next"))
 
-    assert writer.flush(SOON)
+    assert writer.flush(PATIENCE)
     assert [call.request_id for call in shelf.calls] == ["lost to nobody", "next"]
 
 
@@ -138,7 +137,7 @@ def test_recording_raises_nothing_when_no_thread_can_be_started(monkeypatch, sta
         full_machine.setattr(threading.Thread, "start", refuse)
         busy.put(a_call())
     assert busy.state().last_error == "RuntimeError"
-    assert busy.flush(SOON)
+    assert busy.flush(PATIENCE)
     assert busy.state().stored == 1
 
 
@@ -161,7 +160,7 @@ def test_a_row_that_no_database_takes_costs_only_itself(caplog):
 def test_the_writer_thread_stores_calls_without_being_asked(started):
     shelf = Shelf()
     started(shelf, interval=0.01).put(a_call())
-    assert shelf.received.wait(SOON)
+    assert shelf.received.wait(PATIENCE)
 
 
 def test_a_batch_that_is_full_is_not_kept_waiting(started):
@@ -169,8 +168,8 @@ def test_a_batch_that_is_full_is_not_kept_waiting(started):
     patient = started(shelf, batch=4, interval=3600)
     for _ in range(5):
         patient.put(a_call())
-    assert shelf.received.wait(SOON)
-    assert patient.flush(SOON)
+    assert shelf.received.wait(PATIENCE)
+    assert patient.flush(PATIENCE)
     assert max(shelf.batches) <= 4
     assert len(shelf.calls) == 5
 
@@ -182,7 +181,7 @@ def test_a_flush_gives_up_when_its_time_is_over(started):
     slow.put(a_call())
     assert not slow.flush(0.01)
     shelf.open.set()
-    assert slow.flush(SOON)
+    assert slow.flush(PATIENCE)
     assert len(shelf.calls) == 1
 
 
@@ -191,7 +190,7 @@ def test_calls_wait_in_order_while_the_database_is_away(started, caplog):
     hopeful = started(shelf, batch=2, interval=0.01)
     for n in range(5):
         hopeful.put(a_call(request_id=str(n)))
-    assert hopeful.flush(SOON)
+    assert hopeful.flush(PATIENCE)
     assert [call.request_id for call in shelf.calls] == ["0", "1", "2", "3", "4"]
     assert hopeful.state().dropped == 0
     assert caplog.messages == ["telemetry cannot be stored", "telemetry is stored again"]
@@ -220,7 +219,7 @@ def test_the_writer_thread_recovers_when_the_database_does(started):
         with connection.cursor() as cursor:
             cursor.execute(f"ALTER TABLE {table}_away RENAME TO {table}")
     writer.put(a_call(request_id="after"))
-    assert writer.flush(SOON)
+    assert writer.flush(PATIENCE)
     assert set(TelemetryRecord.objects.values_list("request_id", flat=True)) == {"during", "after"}
 
 
@@ -229,11 +228,11 @@ def test_stopping_flushes_and_a_later_call_starts_again(started):
     shelf = Shelf()
     stopped = started(shelf, interval=3600)
     stopped.put(a_call())
-    assert stopped.stop(SOON)
+    assert stopped.stop(PATIENCE)
     assert len(shelf.calls) == 1
     assert set(threading.enumerate()) <= threads
     stopped.put(a_call())
-    assert stopped.stop(SOON)
+    assert stopped.stop(PATIENCE)
     assert len(shelf.calls) == 2
 
 

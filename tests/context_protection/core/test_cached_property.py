@@ -3,6 +3,7 @@
 import threading
 
 from context_protection.core.cached_property import cached_property
+from tests.patience import PATIENCE
 
 
 class Waiting:
@@ -16,7 +17,7 @@ class Waiting:
         """What it says."""
         self.begun.set()
         self.times += 1
-        assert self.may_end.wait(30)
+        assert self.may_end.wait(PATIENCE)
         return self.times
 
 
@@ -34,7 +35,7 @@ def test_one_that_takes_long_holds_up_no_other_object():
     slow = Waiting(not_yet)
     thread = threading.Thread(target=lambda: slow.value)
     thread.start()
-    assert slow.begun.wait(30)
+    assert slow.begun.wait(PATIENCE)
     other = Waiting(ended)
     quick = threading.Thread(target=lambda: other.value, daemon=True)
     quick.start()

@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from context_protection.stores.redis_client import connect
+from tests.patience import PATIENCE
 from tests.servers import redis_server
 
 
@@ -86,7 +87,7 @@ def test_commands_pipelines_and_subscriptions_go_to_the_database_of_the_url(tmp_
             heard.subscribe("channel")
             assert heard.get_message(timeout=2) is None
             other.publish("channel", "said")
-            assert heard.get_message(timeout=30)["data"] == b"said"
+            assert heard.get_message(timeout=PATIENCE)["data"] == b"said"
         with client.pipeline(transaction=False) as pipeline:
             pipeline.set("key", "value")
             pipeline.get("key")

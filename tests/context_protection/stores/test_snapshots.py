@@ -23,6 +23,7 @@ from context_protection.stores.transient import TransientSnapshots
 from context_protection.stores.write_behind import WriteBehindSnapshots
 from context_protection.tasks import purge_expired_walks
 from tests.needs import REDIS
+from tests.patience import PATIENCE
 from tests.servers import Server, redis_server, until
 from tests.simulators.tcp_proxy import tcp_proxy
 
@@ -234,7 +235,7 @@ def test_callers_do_not_wait_while_a_store_is_asked_whether_it_is_back():
 
     def probe() -> None:
         asked.set()
-        assert let_go.wait(20)
+        assert let_go.wait(PATIENCE)
 
     guard = Guard("a store", lambda error: isinstance(error, OSError), lambda: now[0], probe)
     with pytest.raises(StoreUnavailable):
@@ -243,7 +244,7 @@ def test_callers_do_not_wait_while_a_store_is_asked_whether_it_is_back():
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
             guard.attempt(lambda: "an answer")
-        assert asked.wait(20)
+        assert asked.wait(PATIENCE)
     let_go.set()
     assert until(lambda: guard.attempt(lambda: "an answer")) == "an answer"
 

@@ -16,6 +16,7 @@ from gateway.access.keys import SHOWN_CHARS, hint, new_key
 from gateway.access.models import ApiKey
 from telemetry import rejections
 from telemetry.models import RejectedKey
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +42,7 @@ async def over_http(authorization: str, *, path: str, method: str = "GET", body:
     await communicator.send_input({"type": "http.request", "body": body})
     start = await communicator.receive_output(20)
     await communicator.receive_output(20)
-    await communicator.wait(20)
+    await communicator.wait(PATIENCE)
     return int(start["status"])
 
 
@@ -59,7 +60,7 @@ async def over_websocket(authorization: str) -> int:
     await communicator.send_input({"type": "websocket.connect"})
     start = await communicator.receive_output(20)
     await communicator.receive_output(20)
-    await communicator.wait(20)
+    await communicator.wait(PATIENCE)
     return int(start["status"])
 
 

@@ -12,6 +12,7 @@ from gateway.threads.bridge import run_sync
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
 from tests.caches import keep_responses
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,7 +44,7 @@ class Counted:
         communicator = ApplicationCommunicator(self.application, scope)
         await communicator.send_input({"type": "http.request", "body": b"", "more_body": False})
         start, body = await communicator.receive_output(20), await communicator.receive_output(20)
-        await communicator.wait(20)
+        await communicator.wait(PATIENCE)
         return (start["status"], sorted((name.lower(), value) for name, value in start["headers"])), body["body"]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
+from tests.patience import PATIENCE
 
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream", "host": "testserver"}
 
@@ -64,7 +65,7 @@ async def asking(client: Client) -> AsyncIterator["asyncio.Task[None]"]:
     task = asyncio.create_task(door(client.scope, client.events.get, client.send))
     try:
         yield task
-        await asyncio.wait_for(task, 20)
+        await asyncio.wait_for(task, PATIENCE)
     finally:
         task.cancel()
         await door.stop()

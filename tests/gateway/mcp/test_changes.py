@@ -18,9 +18,9 @@ from gateway.mcp.changes import Changes, Listeners
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import RESTART, Ending, Sessions
 from gateway.mcp.tools import fingerprint
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db
-PATIENCE = 60
 
 
 async def test_a_key_that_expires_ends_its_connections_also_if_its_expiry_was_set_later(

@@ -7,6 +7,7 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 
 from gateway.asgi import application
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,14 +41,14 @@ async def test_a_socket_with_a_key_is_accepted_and_answers(api_key: str, path: s
     await socket.send_input({"type": "websocket.receive", "text": json.dumps(ping)})
     assert json.loads((await socket.receive_output(10))["text"])["id"] == 1
     await socket.send_input({"type": "websocket.disconnect", "code": 1000})
-    await socket.wait(10)
+    await socket.wait(PATIENCE)
 
 
 async def test_one_without_a_key_is_denied_in_words_where_the_web_server_can_send_them():
     started, socket = await opened(scope("/mcp/ws", extensions={"websocket.http.response": {}}))
     assert (started["type"], started["status"]) == ("websocket.http.response.start", 401)
     assert json.loads((await socket.receive_output(10))["body"])["error"]["reason"]
-    await socket.wait(10)
+    await socket.wait(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -58,4 +59,4 @@ async def test_one_without_a_key_is_denied_in_words_where_the_web_server_can_sen
 async def test_everything_else_is_closed(refused: dict[str, Any]):
     denied, socket = await opened(refused)
     assert denied["type"] == "websocket.close"
-    await socket.wait(10)
+    await socket.wait(PATIENCE)

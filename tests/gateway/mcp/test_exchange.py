@@ -14,6 +14,7 @@ from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.mcp import exchange, plain_calls, progress
 from tests.gateway.mcp.http_client import Client, answered, asking
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,7 +68,7 @@ async def test_what_is_said_before_the_answer_makes_it_a_stream(
     monkeypatch.setattr(progress, "REPORT_SECONDS", 0)
     client = Client(api_key, call("held", token="t"))
     async with asking(client):
-        await asyncio.wait_for(client.something.wait(), 20)
+        await asyncio.wait_for(client.something.wait(), PATIENCE)
         held.let_go.set()
     first, *_, last = client.messages
     assert client.kind == "text/event-stream"
@@ -94,7 +95,7 @@ async def test_a_long_silence_is_broken_by_pings(api_key: str, held: Held, monke
     monkeypatch.setattr(exchange, "PING_SECONDS", 0.01)
     client = Client(api_key, call("held"))
     async with asking(client):
-        await asyncio.wait_for(client.something.wait(), 20)
+        await asyncio.wait_for(client.something.wait(), PATIENCE)
         held.let_go.set()
     assert client.content.startswith(b": ping\r\n\r\n")
     assert client.messages[-1]["id"] == "seven"
@@ -106,7 +107,7 @@ async def test_when_the_client_goes_its_call_is_cancelled(api_key: str, held: He
     async with asking(client):
         await held.asked.wait()
         client.leaves()
-        await asyncio.wait_for(held.cancelled.wait(), 20)
+        await asyncio.wait_for(held.cancelled.wait(), PATIENCE)
     assert client.sent == []
 
 

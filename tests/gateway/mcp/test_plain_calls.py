@@ -31,6 +31,7 @@ from gateway.threads.bridge import run_sync
 from tests.doors import Doors
 from tests.gateway.mcp.http_client import Client
 from tests.gateway.mcp.messages import HANDSHAKES, META, MODERN, Message, Messages
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -128,7 +129,7 @@ async def test_a_request_is_answered_with_the_same_bytes_both_ways(doors: Doors,
 async def _response(door: StreamableHTTP, key: str, message: Message) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     client = Client(key, message.body)
     client.scope["headers"] = [*message.headers, (b"authorization", f"Bearer {key}".encode())]
-    await asyncio.wait_for(door(client.scope, client.events.get, client.send), 20)
+    await asyncio.wait_for(door(client.scope, client.events.get, client.send), PATIENCE)
     headers = [(name, value) for name, value in client.sent[0]["headers"] if name != b"content-length"]
     length = dict(client.sent[0]["headers"]).get(b"content-length")
     assert length is None or int(length) == len(client.content)
@@ -200,7 +201,7 @@ async def both(kind: type[Socket], caller: Caller) -> AsyncIterator[list[Socket]
     finally:
         for socket in sockets:
             socket.leave()
-        await asyncio.wait_for(asyncio.gather(*serving), 20)
+        await asyncio.wait_for(asyncio.gather(*serving), PATIENCE)
 
 
 @pytest.mark.parametrize("version", [*HANDSHAKES[:2], MODERN])

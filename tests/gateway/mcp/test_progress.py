@@ -10,6 +10,7 @@ import pytest
 from gateway.dispatch.progress import listener
 from gateway.mcp import progress
 from gateway.mcp.progress import reported
+from tests.patience import PATIENCE
 
 
 class Ears:
@@ -35,7 +36,7 @@ async def test_what_is_over_is_not_reported_any_more(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(progress, "REPORT_SECONDS", 0)
     ears = Ears()
     async with reported(ears.report_progress, "list_bookings"):
-        await asyncio.wait_for(ears.something.wait(), 20)
+        await asyncio.wait_for(ears.something.wait(), PATIENCE)
     heard = list(ears.heard)
     assert heard[0].startswith("list_bookings: ")
     await turns()
@@ -84,7 +85,7 @@ async def test_between_reports_of_an_upstream_that_is_slow_a_client_hears_that_i
         upstream_says((0.1, 1, "begun"))
         while not any("so far" in (words or "") for words in ears.heard):
             ears.something.clear()
-            await asyncio.wait_for(ears.something.wait(), 20)
+            await asyncio.wait_for(ears.something.wait(), PATIENCE)
         upstream_says((0.2, 1, "goes on"))
     assert (0.1, 1) in ears.figures
     assert (0.2, 1) in ears.figures
@@ -163,7 +164,7 @@ async def test_a_client_that_cannot_be_told_disturbs_neither_the_call_nor_the_lo
         ears = Deaf()
         async with reported(ears.report_progress, "files_copy"):
             upstream_says((1, 2, "one"))
-            await asyncio.wait_for(ears.something.wait(), 20)
+            await asyncio.wait_for(ears.something.wait(), PATIENCE)
             await turns()
             upstream_says((2, 2, "two"))
         await turns()

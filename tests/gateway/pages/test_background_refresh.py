@@ -7,6 +7,7 @@ import pytest
 
 from gateway.pages import background_refresh
 from gateway.pages.background_refresh import Refreshed
+from tests.patience import PATIENCE
 
 
 class Clock:
@@ -36,7 +37,7 @@ def reusing(fresh_figures: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def until_no_thread_refreshes() -> None:
     for thread in threading.enumerate():
         if thread.name == "refresh":
-            thread.join(10)
+            thread.join(PATIENCE)
 
 
 def test_a_slow_result_is_reused_in_proportion_to_what_it_took():

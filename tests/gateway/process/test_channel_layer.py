@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 from gateway.process.channel_layer import EmbeddedChannelLayer
+from tests.patience import PATIENCE
 
 
 class WatchedLayer(EmbeddedChannelLayer):
@@ -24,7 +25,7 @@ async def test_a_message_from_a_thread_is_delivered_on_the_loop_that_waits_for_i
     waiting = asyncio.ensure_future(layer.receive("here"))
     await asyncio.sleep(0)  # so that it waits
     await asyncio.to_thread(lambda: asyncio.run(layer.send("here", {"type": "raised"})))
-    assert await asyncio.wait_for(waiting, 20) == {"type": "raised"}
+    assert await asyncio.wait_for(waiting, PATIENCE) == {"type": "raised"}
     assert layer.threads == {threading.get_ident()}
 
 

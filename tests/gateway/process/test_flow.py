@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 from gateway.process.flow import Responses
-from tests.gateway.process.wire import PATIENCE, Written, listening
+from tests.gateway.process.wire import Written, listening
+from tests.patience import PATIENCE
 
 HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"body"
 

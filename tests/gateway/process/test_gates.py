@@ -12,6 +12,7 @@ from django.urls import path
 from gateway.process.gates import Gate, hashing_paths
 from gateway.process.handler import PooledHandler
 from tests.gateway.process.test_handler import Exchange
+from tests.patience import PATIENCE
 
 PATH = "/hash"
 let_go, entered, counting = threading.Event(), threading.Semaphore(0), threading.Lock()
@@ -24,7 +25,7 @@ def hashing(request: Any) -> HttpResponse:
         now += 1
         most = max(now, most)
     entered.release()
-    assert let_go.wait(20)
+    assert let_go.wait(PATIENCE)
     with counting:
         now -= 1
     return HttpResponse("hashed")
@@ -55,7 +56,7 @@ async def sent(to: PooledHandler, address: str = "192.0.2.1", path: str = PATH) 
 
 
 async def until_inside() -> None:
-    assert await asyncio.to_thread(entered.acquire, timeout=20)
+    assert await asyncio.to_thread(entered.acquire, timeout=PATIENCE)
 
 
 async def test_one_hashes_while_others_wait_and_the_rest_is_served():

@@ -19,6 +19,7 @@ from gateway.access.visits import Visit
 from gateway.process import bodies
 from gateway.process.bodies import LARGEST_BODY, SMALL_BODY
 from gateway.process.handler import PooledHandler
+from tests.patience import PATIENCE
 
 HERE = Visit("rest", "127.0.0.1")
 together: threading.Barrier | None = None
@@ -50,7 +51,7 @@ def is_on_disk(request: Any) -> HttpResponse:
 def held(request: Any) -> HttpResponse:
     """Answers when it is let go."""
     entered.release()
-    assert let_go.wait(20)
+    assert let_go.wait(PATIENCE)
     return HttpResponse("at last")
 
 
@@ -89,7 +90,7 @@ class Exchange:
     async def answer(self) -> tuple[int, str]:
         start = await self.communicator.receive_output(20)
         body = await self.communicator.receive_output(20)
-        await self.communicator.wait(20)
+        await self.communicator.wait(PATIENCE)
         return start["status"], body["body"].decode()
 
     async def reason(self) -> tuple[int, str]:
@@ -117,7 +118,7 @@ async def test_requests_in_turn_use_one_thread_again(handler: PooledHandler):
 
 async def test_requests_at_once_have_a_thread_each_and_those_are_kept(handler: PooledHandler):
     global together
-    together = threading.Barrier(4, timeout=20)
+    together = threading.Barrier(4, timeout=PATIENCE)
     try:
         first = {body for _, body in await asyncio.gather(*(get(handler) for _ in range(4)))}
         again = {body for _, body in await asyncio.gather(*(get(handler) for _ in range(4)))}
@@ -172,7 +173,7 @@ async def busy(handler: PooledHandler) -> Exchange:
     """A request that has the thread until it is let go."""
     exchange = Exchange(handler, "/held")
     await exchange.send()
-    assert await asyncio.to_thread(entered.acquire, timeout=20)
+    assert await asyncio.to_thread(entered.acquire, timeout=PATIENCE)
     return exchange
 
 
@@ -205,7 +206,7 @@ async def test_who_leaves_while_waiting_for_a_thread_leaves_the_queue(one_thread
     await stayer.send()
     assert await leaver.communicator.receive_nothing(0.05)
     await leaver.leave()
-    await leaver.communicator.wait(20)
+    await leaver.communicator.wait(PATIENCE)
     let_go.set()
     assert (await first.answer())[0] == 200
     assert (await stayer.answer())[0] == 200
@@ -216,7 +217,7 @@ async def test_who_leaves_before_the_body_is_whole_is_forgotten(one_thread: Pool
     leaver = Exchange(one_thread, "/size", "POST", content_length="9")
     await leaver.send(b"begun", more=True)
     await leaver.leave()
-    await leaver.communicator.wait(20)
+    await leaver.communicator.wait(PATIENCE)
     assert await leaver.communicator.receive_nothing()
 
 

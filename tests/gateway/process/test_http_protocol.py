@@ -9,7 +9,8 @@ import pytest
 from uvicorn.server import ServerState
 
 from gateway.process.unfinished_requests import Unfinished
-from tests.gateway.process.wire import PATIENCE, Wire, Written, listening, protocols
+from tests.gateway.process.wire import Wire, Written, listening, protocols
+from tests.patience import PATIENCE
 
 HEAD_BYTES = 2000  # the limit of most tests here
 HOST = b"Host: localhost\r\n"

@@ -6,6 +6,7 @@ from typing import Any
 from asgiref.testing import ApplicationCommunicator
 
 from gateway.process.lifespan import Lifespan
+from tests.patience import PATIENCE
 
 
 async def test_hooks_run_in_order_at_the_start_and_at_the_end():
@@ -24,5 +25,5 @@ async def test_hooks_run_in_order_at_the_start_and_at_the_end():
     assert ran == ["a", "b"]
     await communicator.send_input({"type": "lifespan.shutdown"})
     assert await communicator.receive_output(20) == {"type": "lifespan.shutdown.complete"}
-    await communicator.wait(20)
+    await communicator.wait(PATIENCE)
     assert ran == ["a", "b", "c"]

@@ -6,6 +6,7 @@ import pytest
 
 from gateway.process import warmup
 from gateway.threads import bridge
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db  # a thread of the pool looks at its connection, which an earlier test may have left
 
@@ -19,7 +20,7 @@ async def test_a_start_does_not_wait_and_a_stop_does(monkeypatch: pytest.MonkeyP
     let_go, done = threading.Event(), threading.Event()
 
     def load() -> None:
-        let_go.wait(20)
+        let_go.wait(PATIENCE)
         done.set()
 
     monkeypatch.setattr(warmup, "_load", load)

@@ -14,8 +14,7 @@ from uvicorn.server import ServerState
 from gateway.process.http_protocol import RequestLimits, bounded_http
 from gateway.process.unfinished_requests import Unfinished
 from gateway.process.web import SmallWebSocket
-
-PATIENCE = 60  # seconds, for what comes within one
+from tests.patience import PATIENCE
 
 
 @dataclass(frozen=True)

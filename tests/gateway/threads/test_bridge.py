@@ -12,6 +12,7 @@ from django.db.backends.sqlite3.base import DatabaseWrapper
 
 from gateway.threads import bridge
 from gateway.threads.bridge import POOL_SIZE, run_sync
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.django_db
 
@@ -34,7 +35,7 @@ async def test_arguments_and_results_and_errors_come_through():
 
 
 async def test_as_many_calls_as_the_pool_has_threads_run_at_once_and_a_slow_one_holds_up_nothing():
-    together = threading.Barrier(POOL_SIZE, timeout=20)
+    together = threading.Barrier(POOL_SIZE, timeout=PATIENCE)
     turns = await asyncio.gather(*(run_sync(together.wait) for _ in range(POOL_SIZE)))
     assert sorted(turns) == list(range(POOL_SIZE))
 
@@ -65,7 +66,7 @@ async def test_however_many_wait_they_are_looked_at_by_one_timer(monkeypatch: py
 
 async def test_a_database_connection_is_given_back_after_each_call(tmp_path: Path):
     """Else every thread of the pool would hold one, and use it after the database has dropped it."""
-    together = threading.Barrier(POOL_SIZE, timeout=20)
+    together = threading.Barrier(POOL_SIZE, timeout=PATIENCE)
     own_file = {"NAME": str(tmp_path / "own.sqlite3"), "CONN_MAX_AGE": 0, "OPTIONS": {}}
     settings = {**connections["default"].settings_dict, **own_file}
 

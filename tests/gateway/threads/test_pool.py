@@ -7,8 +7,7 @@ from concurrent.futures import wait
 import pytest
 
 from gateway.threads.pool import LONG_SECONDS, WarmThreads
-
-PATIENCE = 60
+from tests.patience import PATIENCE
 
 
 def test_one_thing_after_another_is_done_by_one_thread():

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.serving import Serving
-
-SECONDS = 60.0
+from tests.patience import PATIENCE
 
 
 def a_stored_call(sluice: Serving, **figures: str) -> dict[str, Any]:
     """The newest call with these figures, once it is stored."""
     where = " AND ".join(f"{column} = ?" for column in figures)
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + PATIENCE
     while True:
         with sqlite3.connect(Path(sluice.environment["DATA_DIR"]) / "sluice.sqlite3") as database:
             database.row_factory = sqlite3.Row

@@ -9,6 +9,7 @@ import pytest
 from gateway.tracing.identity import accept, trace_in
 from tests.e2e.serving import Serving, serving
 from tests.gateway.tracing.stored import a_stored_call
+from tests.patience import PATIENCE
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01"
@@ -25,7 +26,7 @@ def call(sluice: Serving, **headers: str) -> httpx2.Response:
         "Authorization": f"Bearer {sluice.key}",
         **{name.replace("_", "-"): each for name, each in headers.items()},
     }
-    return httpx2.get(f"{sluice.base}/api/v1/listings", headers=headers, trust_env=False)
+    return httpx2.get(f"{sluice.base}/api/v1/listings", headers=headers, trust_env=False, timeout=PATIENCE)
 
 
 def test_a_sane_request_id_is_repeated_and_recorded(sluice: Serving):
@@ -45,7 +46,7 @@ def test_over_mcp_too_where_the_trace_of_the_message_wins(sluice: Serving):
         "traceparent": PARENT,
     }
     response = httpx2.post(
-        f"{sluice.base}/mcp", json={**message, "params": arguments}, headers=headers, trust_env=False
+        f"{sluice.base}/mcp", json={**message, "params": arguments}, headers=headers, trust_env=False, timeout=PATIENCE
     )
     assert "documents" in json.dumps(response.json()) or "items" in json.dumps(response.json())
     assert response.headers["x-request-id"] == "mcp-request-1"
@@ -62,7 +63,9 @@ def test_an_id_that_could_harm_is_replaced(sluice: Serving):
 
 @pytest.mark.parametrize("path", ["/healthz", "/nowhere", "/metrics", "/admin/login/"])
 def test_every_http_response_has_an_id(sluice: Serving, path: str):
-    response = httpx2.get(sluice.base + path, headers={"X-Request-ID": "page-view-1"}, trust_env=False)
+    response = httpx2.get(
+        sluice.base + path, headers={"X-Request-ID": "page-view-1"}, trust_env=False, timeout=PATIENCE
+    )
     assert response.headers["x-request-id"] == "page-view-1"
 
 

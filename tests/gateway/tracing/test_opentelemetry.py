@@ -14,6 +14,7 @@ from gateway.tracing import names
 from telemetry.counters import LATENCY_BUCKETS
 from tests.e2e.serving import ROOT, Serving, serving
 from tests.gateway.tracing.stored import a_stored_call
+from tests.patience import PATIENCE
 from tests.simulators.otlp import Collector, Span, attributes_of, collector
 
 SERVER = 2  # the kind of a span
@@ -49,7 +50,7 @@ def over_mcp(sluice: Serving, tool: str, arguments: dict[str, Any], *, meta: str
         **({"traceparent": header} if header else {}),
     }
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": message}
-    return httpx2.post(f"{sluice.base}/mcp", json=body, headers=headers, trust_env=False).json()
+    return httpx2.post(f"{sluice.base}/mcp", json=body, headers=headers, trust_env=False, timeout=PATIENCE).json()
 
 
 def children(received: Collector, parent: Span, name: str) -> Span:
@@ -88,7 +89,7 @@ def test_the_trace_of_the_http_header_is_the_parent_or_else_linked(sluice: Servi
 
 def test_a_rest_request_has_a_span_of_its_own(sluice: Serving, received: Collector):
     headers = {"Authorization": f"Bearer {sluice.key}", "traceparent": PARENT}
-    httpx2.get(f"{sluice.base}/api/v1/bookings/43000002", headers=headers, trust_env=False)
+    httpx2.get(f"{sluice.base}/api/v1/bookings/43000002", headers=headers, trust_env=False, timeout=PATIENCE)
     span = received.until(
         lambda: next((each for each in received.spans if each.name.startswith("GET /api/v1/bookings/")), None),
         "no span of the REST request",

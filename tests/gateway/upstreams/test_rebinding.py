@@ -19,6 +19,7 @@ from gateway.upstreams.client import Upstream
 from gateway.upstreams.errors import AddressRefused
 from gateway.upstreams.request import Request
 from tests.gateway.upstreams.conftest import Names
+from tests.patience import PATIENCE
 
 GOOD, CANARY = "127.0.0.2", "127.0.0.1"
 HOST = "api.example"
@@ -138,7 +139,7 @@ async def test_connections_to_other_mcp_servers_are_looked_at_alike(settings: Se
         server = HttpServer("far", f"{both.url}/mcp", headers=())
         names[HOST] = [[GOOD], [CANARY]] * FLIPS
         statuses = []
-        async with httpx2.AsyncClient(transport=network.transport(server), trust_env=False) as client:
+        async with httpx2.AsyncClient(transport=network.transport(server), trust_env=False, timeout=PATIENCE) as client:
             for number in range(2 * FLIPS):
                 try:
                     statuses.append((await client.get(f"{both.url}/{number}")).status_code)

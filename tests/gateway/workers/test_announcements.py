@@ -16,8 +16,7 @@ from context_protection.stores.redis_client import connect
 from gateway.upstreams import shared_breakers
 from gateway.upstreams.shared_breakers import BreakerOutcome
 from tests.gateway.workers.running_store import running_store
-
-PATIENCE = 60
+from tests.patience import PATIENCE
 
 
 class ProcessOfTest(Announcements):

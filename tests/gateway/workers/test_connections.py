@@ -10,8 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 import pytest
 
 from gateway.workers.connections import MOST_ON_THE_WAY, ReceivedConnections, WorkerLink
-
-PATIENCE = 60
+from tests.patience import PATIENCE
 
 
 class LinkOfTest:

@@ -14,8 +14,8 @@ from gateway.process import place
 from gateway.workers import frames, peers
 from gateway.workers.relay import CONVERSATION, relay, serve_with
 from gateway.workers.session_routing import SessionRouting
+from tests.patience import PATIENCE
 
-PATIENCE = 60
 HUNG = 10
 REQUEST = {"type": "http.request", "body": b"", "more_body": False}
 START = {"type": "http.response.start", "status": 200, "headers": []}

@@ -17,6 +17,7 @@ from context_protection.stores.redis_client import connect, options
 from gateway.upstreams.limits import Rate, Rates
 from gateway.workers.store import SharedStore
 from tests.gateway.workers.running_store import running_store
+from tests.patience import PATIENCE
 from tests.servers import redis_server
 
 
@@ -78,17 +79,17 @@ def test_messages_reach_all_who_listen(client: redis.Redis):
     with client.pubsub() as one, client.pubsub() as other:
         for each in (one, other):
             each.subscribe("news")
-            assert each.get_message(timeout=30)["type"] == "subscribe"
+            assert each.get_message(timeout=PATIENCE)["type"] == "subscribe"
         assert client.publish("news", b"\x00\xff") == 2
-        assert [each.get_message(timeout=30)["data"] for each in (one, other)] == [b"\x00\xff"] * 2
+        assert [each.get_message(timeout=PATIENCE)["data"] for each in (one, other)] == [b"\x00\xff"] * 2
     assert client.publish("other", b"") == 0
 
 
 def test_who_waits_for_a_value_gets_it(client: redis.Redis):
     client.rpush("ready", "first")
-    assert client.blpop(["ready"], timeout=1) == (b"ready", b"first")
+    assert client.blpop(["ready"], timeout=PATIENCE) == (b"ready", b"first")
     assert client.blpop(["ready"], timeout=0.01) is None
-    waiting = ThreadPoolExecutor(1).submit(client.blpop, ["ready"], timeout=30)
+    waiting = ThreadPoolExecutor(1).submit(client.blpop, ["ready"], timeout=PATIENCE)
     client.rpush("ready", "second")
     assert waiting.result() == (b"ready", b"second")
 
@@ -99,7 +100,7 @@ def test_a_value_is_not_lost_on_a_client_that_has_left(client: redis.Redis):
     leaver.disconnect()
     assert [client.ping(), client.ping()] == [True, True]  # after this, the end of its connection has been read
     client.rpush("ready", "value")
-    assert client.blpop(["ready"], timeout=1) == (b"ready", b"value")
+    assert client.blpop(["ready"], timeout=PATIENCE) == (b"ready", b"value")
 
 
 def test_an_empty_request_is_not_answered(client: redis.Redis):

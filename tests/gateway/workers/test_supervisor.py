@@ -15,8 +15,8 @@ import pytest
 from gateway.process.place import own_directory
 from gateway.workers import supervisor
 from gateway.workers.supervisor import CannotStart, Supervisor, Worker
+from tests.patience import PATIENCE
 
-PATIENCE = 60
 READY = f"""#!{sys.executable}
 import socket, struct, sys
 parent = socket.socket(fileno=int(sys.argv[-1]))

@@ -27,6 +27,7 @@ from gateway.upstreams.connections import AuthKind, Connection
 from gateway.upstreams.errors import UpstreamCredentials, UpstreamError, UpstreamUnavailable
 from gateway.upstreams.limits import CallLimits
 from gateway.upstreams.quota import UNKNOWN_WAIT
+from tests.patience import PATIENCE
 from tests.simulators.bad_upstream import bad_upstream
 from tests.simulators.mcp_server import mcp_server
 from tests.simulators.token_server import TokenServer, token_server
@@ -184,7 +185,7 @@ async def test_a_token_that_comes_by_the_drop_is_given_up(sessions: ServerSessio
     with server_for(gate) as url, bad_upstream() as issuer:
         server = address(url, AuthKind.CLIENT_CREDENTIALS, client_id="me", token_url=f"{issuer.url}/drip")
         with pytest.raises(UpstreamUnavailable, match="the token endpoint for its credentials does not answer"):
-            await asyncio.wait_for(sessions.call(server, "small", {}), 5)
+            await asyncio.wait_for(sessions.call(server, "small", {}), PATIENCE)
     assert gate.seen == []
 
 

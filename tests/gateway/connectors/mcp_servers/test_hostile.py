@@ -30,9 +30,9 @@ from gateway.connectors.mcp_servers.wire import DEEPEST
 from gateway.threads.bridge import run_sync
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooLarge, UpstreamUnavailable
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, ROOT
+from tests.patience import PATIENCE
 from tests.simulators.hostile_mcp import FLOODS, INVISIBLE, LEVELS
 
-SECONDS = 60  # for what takes a few on a machine that is busy
 GOOD = StdioServer("good", CHILD["command"], tuple(CHILD["args"]), (), CHILD["cwd"])
 Hostile = Callable[[str], Server]
 
@@ -66,13 +66,13 @@ def hostile(request: pytest.FixtureRequest, sessions: ServerSessions) -> Iterato
 
 async def the_others_answer(sessions: ServerSessions) -> None:
     for _ in range(20):
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             assert not (await sessions.call(GOOD, "small", {})).is_error
 
 
 async def offered(sessions: ServerSessions, server: Server) -> list[Operation]:
     """The operations that its list makes."""
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         tools = await sessions.tools(server)
     return list(operations.operations(server, operations.documents(tools)))
 
@@ -158,7 +158,7 @@ async def test_a_server_that_always_changes_is_asked_once_a_second_at_most(
     await refreshing.start()
     asked = 0
     while asked < 4:
-        assert time.monotonic() - began < SECONDS
+        assert time.monotonic() - began < PATIENCE
         asked = int((await sessions.call(server, "act", {})).content[0].text)
     await refreshing.stop()
     assert asked <= 1 + (time.monotonic() - began) / LOOK_SECONDS
@@ -177,7 +177,7 @@ def as_configured(server: Server) -> dict[str, Any]:
 async def test_what_is_said_beside_an_answer_does_not_harm_it(sessions: ServerSessions, hostile: Hostile, mode: str):
     heard: list[float] = []
     server = hostile(mode)
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(PATIENCE):
         answer = await sessions.call(server, "act", {}, lambda progress, *_: heard.append(progress))
     if mode == "progress" or isinstance(server, StdioServer):  # over HTTP, its own stream answers it
         assert answer.content[0].text == "done"
@@ -192,7 +192,7 @@ async def test_an_answer_that_is_none_is_an_error(
     sessions: ServerSessions, hostile: Hostile, mode: str, error: type[UpstreamError]
 ):
     with pytest.raises(error):
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             await sessions.call(hostile(mode), "act", {})
     await the_others_answer(sessions)
 
@@ -204,7 +204,7 @@ async def test_a_content_of_more_levels_than_are_read_is_refused_as_too_deep(
 ):
     server = hostile(f"{kind}_{levels}")
     for _ in range(2):  # the connection stays
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             if levels > DEEPEST:
                 with pytest.raises(UpstreamGarbled) as caught:
                     await sessions.call(server, "act", {})
@@ -244,7 +244,7 @@ async def test_an_error_of_megabytes_is_a_text_like_others(sessions: ServerSessi
 async def test_an_answer_without_end_is_given_up(sessions: ServerSessions, hostile: Hostile):
     resident = memory()
     with pytest.raises(UpstreamError):
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(PATIENCE):
             await sessions.call(hostile("never_ends"), "act", {})
     await the_others_answer(sessions)
     assert memory() - resident < 512 * 2**20

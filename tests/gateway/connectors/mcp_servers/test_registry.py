@@ -19,11 +19,11 @@ from gateway.connectors.mcp_servers.refresh import Refreshing
 from gateway.connectors.mcp_servers.sessions import ServerSessions
 from gateway.threads.bridge import run_sync
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, Configure
+from tests.patience import PATIENCE
 from tests.simulators.bad_upstream import bad_upstream
 from tests.simulators.mcp_server import Simulator, mcp_server
 
 pytestmark = pytest.mark.django_db
-DEADLINE = 60.0
 DEEP: Any = reduce(lambda below, _: [below], range(300), "x")  # deeper than the fast writer goes
 
 
@@ -174,7 +174,7 @@ def test_what_a_server_has_said_is_not_said_of_another_of_its_name(db: None):
 
 
 async def until_known(name: str, holds: Callable[[ToolList], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + PATIENCE
     while (kept := await ToolList.objects.filter(server=name).afirst()) is None or not holds(kept):
         assert time.monotonic() < deadline, kept and kept.failure
         await asyncio.sleep(0.01)
@@ -195,7 +195,7 @@ def test_why_a_server_gives_no_tools_is_kept_beside_those_it_had(configure: Conf
 
 
 async def until_offered(name: str) -> None:
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + PATIENCE
     while name not in await run_sync(names):
         assert time.monotonic() < deadline, "it has not happened in time"
         await asyncio.sleep(0.01)

@@ -24,9 +24,9 @@ from gateway.upstreams.errors import (
     UpstreamUnavailable,
 )
 from tests.gateway.connectors.mcp_servers.conftest import CHILD
+from tests.patience import PATIENCE
 from tests.simulators.mcp_server import mcp_server
 
-DEADLINE = 60.0
 Call = Callable[..., Any]
 
 
@@ -58,7 +58,7 @@ def said(result: Any) -> Any:
 
 async def until(condition: Callable[[], Any]) -> None:
     """Waits for what happens elsewhere."""
-    deadline = time.monotonic() + DEADLINE
+    deadline = time.monotonic() + PATIENCE
     while not await condition():
         assert time.monotonic() < deadline, "it has not happened in time"
         await asyncio.sleep(0.01)

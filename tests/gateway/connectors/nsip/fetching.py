@@ -6,6 +6,7 @@ import httpx2
 
 from gateway.upstreams.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
 from gateway.upstreams.request import Accept, Request, Response
+from tests.patience import PATIENCE
 from tests.tls import TLS
 
 
@@ -30,7 +31,7 @@ class PlainFetching:
 async def _asked(request: Request) -> Response:
     headers, body = dict(request.headers), request.body or None
     try:
-        async with httpx2.AsyncClient(trust_env=False, timeout=20, verify=TLS) as client:
+        async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE, verify=TLS) as client:
             got = await client.request(request.method, request.url, headers=headers, content=body)
     except httpx2.TransportError:
         raise UpstreamUnavailable("NSIP cannot be reached.", reason="upstream_unreachable", retry_after=5) from None

@@ -68,9 +68,9 @@ def test_a_thousand_calls_take_less_than_a_second(doors: Doors):
     for limit in range(20, 50):
         doors.mcp("list_bookings", {"limit": limit})
     assert recorder.flush()
-    began = time.perf_counter()
+    began = time.process_time()
     found = effect(EVERYTHING, policies.budgets(), with_threshold(8000))
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert found.calls == 1000
     assert found.exact >= 600
     assert found.new.shortened < found.now.shortened

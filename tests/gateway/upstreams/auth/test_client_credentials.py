@@ -21,6 +21,7 @@ from gateway.upstreams.errors import (
 )
 from gateway.upstreams.request import Request, Response, Send
 from tests.gateway.upstreams.conftest import Time
+from tests.patience import PATIENCE
 from tests.simulators.token_server import TokenServer, token_server
 
 BASE = "https://api.example.com/v1"
@@ -47,7 +48,7 @@ def with_tokens(server: TokenServer, time: Time, **fields: Any) -> ClientCredent
 
 @asynccontextmanager
 async def sending() -> AsyncIterator[Send]:
-    async with httpx2.AsyncClient(trust_env=False) as client:
+    async with httpx2.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
 
         async def send(request: Request) -> Response:
             answer = await client.request(

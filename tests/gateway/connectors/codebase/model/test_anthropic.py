@@ -196,7 +196,7 @@ def test_the_callers_time_ends_the_wait(api: MessagesApi, doors: Doors):
     api.release.clear()
     began = time.monotonic()
     answer = ask(doors, timeout=4)
-    assert time.monotonic() - began < 20  # the model would take longer; a busy machine may take a few
+    assert time.monotonic() - began < 50  # the model would take a minute
     assert_local(answer, "it did not answer within")
     assert model_step(answer)["budgetExceeded"]
     assert model_step(answer)["cost"] > 0.005  # the most that it could have cost: the API may bill it
