@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from context_protection.configuration import policies
 from context_protection.configuration.declarations import declared
-from context_protection.configuration.refusals import refusals
+from context_protection.configuration.rejections import rejections
 from context_protection.core.errors import nearest
 from context_protection.core.policy import SETTINGS, Policy, RulerName
 from context_protection.core.scopes import ANY
@@ -154,7 +154,7 @@ class TokenBudgetAdmin(HistoryAdmin):
         return response
 
     def _say_what_is_rejected(self, request: HttpRequest) -> None:
-        for sentence in refusals() if request.method == "GET" else ():
+        for sentence in rejections() if request.method == "GET" else ():
             self.message_user(request, sentence, messages.ERROR)
 
     @admin.display(description="Threshold", ordering="token_budget_threshold")

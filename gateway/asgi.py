@@ -18,7 +18,7 @@ from gateway.api.repeated_requests import RepeatedRequests
 from gateway.connectors import connectors
 from gateway.dispatch.response_cache import response_cache
 from gateway.mcp.admission import Endpoint
-from gateway.mcp.changes import Changes
+from gateway.mcp.connection_watcher import ConnectionWatcher
 from gateway.mcp.consumer import websocket_routes
 from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.server import build_server
@@ -45,8 +45,8 @@ from telemetry import arguments, events, recorder, rejections
 from telemetry.models import ProcessReport
 
 export.start()  # before the server, which has one more middleware if it is on
-changes = Changes(sessions, fingerprint, stdio_peer=None)
-server = build_server(changes=changes)
+watcher = ConnectionWatcher(sessions, fingerprint, stdio_peer=None)
+server = build_server(watcher=watcher)
 streamable_http = StreamableHTTP(server, sessions, stateless=not settings.MCP_STATEFUL)
 legacy_sse = LegacySSE(server, sessions)
 
@@ -86,11 +86,11 @@ starts = [connector.start for connector in all_connectors if connector.start]
 stops = [connector.stop for connector in all_connectors if connector.stop]
 readiness.when_redis_is_lost(response_cache.forget)
 lifespan = Lifespan(
-    startup=[readiness.start, share, report, warmup.warm_up, *starts, streamable_http.start, changes.start, note_ready],
+    startup=[readiness.start, share, report, warmup.warm_up, *starts, streamable_http.start, watcher.start, note_ready],
     shutdown=[
         warmup.finish,
         stop_reporting,
-        changes.stop,
+        watcher.stop,
         streamable_http.stop,
         *stops,
         close_connections,

@@ -5,14 +5,14 @@ from typing import Any
 from django import template
 from django.template.context import Context
 
-from context_protection.configuration.refusals import refusals
+from context_protection.configuration.rejections import rejections
 
 register = template.Library()
 
 
-@register.inclusion_tag("context_protection/_refusals.html", takes_context=True)
-def configuration_refusals(context: Context) -> dict[str, Any]:
+@register.inclusion_tag("context_protection/_rejections.html", takes_context=True)
+def configuration_rejections(context: Context) -> dict[str, Any]:
     """Nothing for people who may not view token budgets."""
     user = context.get("user")
     may_see = user is not None and user.is_active and user.has_perm("context_protection.view_tokenbudget")
-    return {"refusals": refusals() if may_see else []}
+    return {"rejections": rejections() if may_see else []}

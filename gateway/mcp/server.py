@@ -13,9 +13,9 @@ from pydantic import BaseModel
 
 from context_protection.core.errors import NotAuthenticated
 from gateway.mcp import instructions, request_spans
-from gateway.mcp.changes import Changes
 from gateway.mcp.clients import loads_lazily
 from gateway.mcp.completion import completion_handlers
+from gateway.mcp.connection_watcher import ConnectionWatcher
 from gateway.mcp.parameter_headers import marked_schema
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.prompts import prompt_handlers
@@ -52,8 +52,8 @@ class SluiceServer(Server[Any]):
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
-def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None) -> SluiceServer:
-    """`stdio_peer`: the caller if the transport carries no credentials. `changes` notifies clients of a changed tool
+def build_server(stdio_peer: Peer | None = None, watcher: ConnectionWatcher | None = None) -> SluiceServer:
+    """`stdio_peer`: the caller if the transport carries no credentials. `watcher` notifies clients of a changed tool
     list."""
     server = SluiceServer(
         "sluice",
@@ -70,8 +70,8 @@ def build_server(stdio_peer: Peer | None = None, changes: Changes | None = None)
     server.middleware.append(partial(_instructed, stdio_peer))
     request_spans.trace(server, stdio_peer)
     server.answers_plain_calls = spans.tracer is None  # the SDK's middleware makes the spans
-    if changes is not None:
-        changes.register(server)
+    if watcher is not None:
+        watcher.register(server)
     return server
 
 

@@ -15,7 +15,7 @@ from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
 from gateway.connectors import connectors
-from gateway.mcp.changes import Changes
+from gateway.mcp.connection_watcher import ConnectionWatcher
 from gateway.mcp.message_limits import complexity_problem, error_response
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
@@ -28,19 +28,19 @@ from gateway.upstreams.pool import close_connections
 async def serve_stdio(caller: Caller) -> None:
     """Serves until stdin closes. Writes only MCP messages to stdout."""
     peer = Peer(caller, Transport.STDIO, session="stdio")
-    changes = Changes(Sessions(), fingerprint, peer)
-    server = build_server(peer, changes)
+    watcher = ConnectionWatcher(Sessions(), fingerprint, peer)
+    server = build_server(peer, watcher)
     all_connectors = connectors()
     for start in (each.start for each in all_connectors if each.start):
         await start()
-    await changes.start()
+    await watcher.start()
     messages: Any = Messages(_private_stdin(), settings.LARGEST_BODY, caller)
     try:
         async with stdio_server(messages) as (incoming, outgoing):
             messages.outgoing = outgoing  # before the first line is read
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
-        await changes.stop()
+        await watcher.stop()
         for stop in (each.stop for each in all_connectors if each.stop):
             await stop()
         await close_connections()

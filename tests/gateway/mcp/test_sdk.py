@@ -1,4 +1,5 @@
-"""The MCP SDK's private functions that `socket_session` and `changes` use. pyproject.toml pins its minor version."""
+"""The private functions of the MCP SDK that `socket_session` and `connection_watcher` use. pyproject.toml pins its
+minor version."""
 
 import inspect
 import tomllib

@@ -1,13 +1,13 @@
-"""Sentences about each part of the configuration that is not in force, and why."""
+"""Says which parts of the configuration were rejected, and why."""
 
 from context_protection.configuration import policies
 from context_protection.configuration.file.source import configuration_file
 from context_protection.models import TokenBudget
 
 
-def refusals() -> list[str]:
-    """The problems of the configuration file, as this process sees it, and the budgets that only a write past the admin
-    can leave. Blocks."""
+def rejections() -> list[str]:
+    """A sentence for each problem of the configuration file, as this process has read it, and for each invalid budget.
+    A budget can only be invalid if it was not saved by the admin. Blocks."""
     rejected = policies.with_last_good(TokenBudget.objects.budgets()).rejected
     return [*_of_file(), *(_of_budget(str(scope), [each.sentence for each in rejected[scope]]) for scope in rejected)]
 

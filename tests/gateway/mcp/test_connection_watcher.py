@@ -14,7 +14,7 @@ from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
 from gateway.catalog.caller import Caller
 from gateway.mcp.admission import HeldOpen
-from gateway.mcp.changes import Changes, Listeners
+from gateway.mcp.connection_watcher import ConnectionWatcher, Listeners
 from gateway.mcp.peers import Peer
 from gateway.mcp.sessions import RESTART, Ending, Sessions
 from gateway.mcp.tools import fingerprint
@@ -30,33 +30,33 @@ async def test_a_key_that_expires_ends_its_connections_also_if_its_expiry_was_se
     await ApiKey.objects.aupdate(expires_at=timezone.now() + timedelta(hours=1))
     revisions.bump()
     sessions = Sessions()
-    changes = Changes(sessions, fingerprint, stdio_peer=None)
+    watcher = ConnectionWatcher(sessions, fingerprint, stdio_peer=None)
     scope = anyio.CancelScope()
     with sessions.opened(HeldOpen(Peer(caller, "http"), scope, in_flight=())):
-        await changes.look()
+        await watcher.check()
         assert not scope.cancel_called
         later = time.time() + 3601
         monkeypatch.setattr(time, "time", lambda: later)
-        await changes.look()
+        await watcher.check()
         assert scope.cancel_called
 
 
 async def test_a_client_that_does_not_read_holds_up_nobody_who_is_to_be_told(caller: Caller):
-    listeners = Listeners(caller, known="")
+    listeners = Listeners(caller, fingerprint="")
     told, never = asyncio.Event(), asyncio.Event()
 
-    async def tell() -> None:
+    async def notify() -> None:
         told.set()
 
-    async def tell_in_vain() -> None:
+    async def notify_in_vain() -> None:
         await never.wait()
 
-    listeners.sessions = {"stuck": tell_in_vain, "reading": tell}
+    listeners.sessions = {"stuck": notify_in_vain, "reading": notify}
     with anyio.fail_after(PATIENCE):
-        await listeners.tell()
+        await listeners.notify()
         await told.wait()
         told.clear()
-        await listeners.tell()
+        await listeners.notify()
         await told.wait()
     never.set()
 
@@ -87,19 +87,19 @@ async def test_a_client_that_does_not_read_holds_up_no_restart(caller: Caller):
 
 async def test_a_change_is_told_once_and_whoever_is_refused_is_forgotten(api_key: str):
     caller = await sync_to_async(caller_of_key)(api_key)
-    changes, told = Changes(Sessions(), fingerprint, stdio_peer=None), []
+    watcher, told = ConnectionWatcher(Sessions(), fingerprint, stdio_peer=None), []
 
-    async def tell() -> None:
+    async def notify() -> None:
         told.append(1)
 
-    listeners = changes._listeners[caller.id] = Listeners(caller, known="another list")
-    listeners.sessions = {"session": tell}
+    listeners = watcher._listeners[caller.id] = Listeners(caller, fingerprint="another list")
+    listeners.sessions = {"session": notify}
     for _ in range(3):
         revisions.bump()
-        await changes.look()
+        await watcher.check()
         await asyncio.sleep(0)
     assert told == [1]
     await ApiKey.objects.aupdate(revoked_at=timezone.now())
     revisions.bump()
-    await changes.look()
-    assert changes._listeners == {}
+    await watcher.check()
+    assert watcher._listeners == {}

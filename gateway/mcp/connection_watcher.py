@@ -1,4 +1,4 @@
-"""Notifies clients of a changed tool list, in both protocol eras.
+"""Notifies clients of a changed tool list, in both protocol eras, and ends the connections of rejected keys.
 
 A configuration change in any process changes the revision, which every process polls. Each process then compares the
 tool lists of its connected callers with the lists that they last saw.
@@ -22,38 +22,39 @@ from gateway.mcp.sessions import REFUSED, Ending, Sessions
 from gateway.threads.bridge import run_sync
 
 logger = logging.getLogger(__name__)
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 
-Tell = Callable[[], Awaitable[None]]
+Notify = Callable[[], Awaitable[None]]
 
 
 class Listeners:
     """The sessions (handshake era) and subscriptions (2026 era) of one caller."""
 
-    def __init__(self, caller: Caller, known: str) -> None:
+    def __init__(self, caller: Caller, fingerprint: str) -> None:
         self.caller = caller
-        self.known = known  # fingerprint of the tool list that the clients last saw
-        self.sessions: dict[object, Tell] = {}
+        self.fingerprint = fingerprint  # of the tool list that the clients last saw
+        self.sessions: dict[object, Notify] = {}
         self._notifying: dict[object, asyncio.Task[None]] = {}
         self.bus = InMemorySubscriptionBus()
         self.subscriptions = ListenHandler(self.bus)
 
-    async def tell(self) -> None:
-        """Does not wait until clients read the notification. Skips sessions that have not read the last one."""
+    async def notify(self) -> None:
+        """Sends the notification without waiting until clients read it. Skips sessions that have not read the last
+        one."""
         await self.bus.publish(ToolsListChanged())
-        for session, tell in self.sessions.items():
+        for session, notify in self.sessions.items():
             if session not in self._notifying:
-                self._notifying[session] = asyncio.create_task(self._notify(session, tell))
+                self._notifying[session] = asyncio.create_task(self._notify_session(session, notify))
 
-    async def _notify(self, session: object, tell: Tell) -> None:
+    async def _notify_session(self, session: object, notify: Notify) -> None:
         try:
-            await tell()
+            await notify()
         finally:
             del self._notifying[session]
 
 
-class Changes:
-    """`fingerprint` returns a digest of a caller's tool list. It blocks."""
+class ConnectionWatcher:
+    """Checks the connected callers every second. `fingerprint` returns a digest of a caller's tool list; it blocks."""
 
     def __init__(self, sessions: Sessions, fingerprint: Callable[[Caller], str], stdio_peer: Peer | None) -> None:
         self.sessions = sessions
@@ -86,12 +87,12 @@ class Changes:
     async def _listeners_of(self, ctx: ServerRequestContext[Any]) -> Listeners:
         caller = peer_of(ctx, self.stdio_peer).caller
         if caller.id not in self._listeners:
-            known = await run_sync(self.fingerprint, caller)
-            self._listeners.setdefault(caller.id, Listeners(caller, known))
+            fingerprint = await run_sync(self.fingerprint, caller)
+            self._listeners.setdefault(caller.id, Listeners(caller, fingerprint))
         return self._listeners[caller.id]
 
     def _end_subscriptions(self) -> None:
-        """Ends each subscription with its result, so that the client knows that the server ended it deliberately."""
+        """Sends each subscription its result, which tells the client that the server ended it on purpose."""
         for listeners in self._listeners.values():
             listeners.subscriptions.close()
 
@@ -105,15 +106,15 @@ class Changes:
             self._watching.cancel()
 
     async def _watch(self) -> None:
-        """Checks every second until the process ends. A failed check is logged and repeated."""
+        """Never ends by itself. A failed check is logged and repeated."""
         while True:
             try:
-                await self.look()
+                await self.check()
             except Exception:
                 logger.exception("connections not checked")
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Ends the connections of rejected keys. After a configuration change, notifies clients of changed lists."""
         callers = {*self.sessions.callers(), *(listeners.caller for listeners in self._listeners.values())}
         revision, rejected = await run_sync(_check_callers, callers)
@@ -130,13 +131,14 @@ class Changes:
         if listeners is None:
             return
         fingerprint = await run_sync(self.fingerprint, caller)
-        if fingerprint != listeners.known:
-            listeners.known = fingerprint
-            await listeners.tell()
+        if fingerprint != listeners.fingerprint:
+            listeners.fingerprint = fingerprint
+            await listeners.notify()
 
 
 def _check_callers(callers: Collection[Caller]) -> tuple[int, dict[Caller, NotAuthenticated]]:
-    """The revision, and the callers no longer admitted: an expired key does not change the revision. Blocks."""
+    """The revision, and the callers that are no longer admitted, with the reason. Every caller is checked each time,
+    because a key that expires does not change the revision. Blocks."""
     revision, rejected = revisions.current(), {}
     for caller in callers:
         try:
