@@ -1,4 +1,5 @@
-"""A circuit breaker: after repeated failures an upstream or store gets a cooldown, and then a single trial call."""
+"""A circuit breaker. After repeated failures, an upstream or store is not called during a cooldown. Then one trial call
+decides whether it is called again."""
 
 import threading
 import time
@@ -8,15 +9,16 @@ from typing import Literal
 OPENS_AFTER = 5  # failures in a row
 FIRST_COOLDOWN = 5.0  # seconds; doubled after each failed trial call
 LONGEST_COOLDOWN = 60.0
-TRIAL_SECONDS = 60.0  # for another process to say how its trial ended
+TRIAL_SECONDS = 60.0  # how long a trial call of another process blocks one of this process
 
 State = Literal["closed", "open", "half-open"]
 
 
 class Breaker:
-    """Each call enters, and then succeeds, fails, or is abandoned (its outcome is unknown). Safe to share between
-    threads. Calls of other processes count like those of this one, once `succeeded`, `failed` and so on are called for
-    them; the trial that another process makes is noted by `tried_elsewhere`."""
+    """Each call enters, and then succeeds, fails, or is abandoned (its outcome is unknown). Thread-safe.
+
+    To share the state between processes, call `succeeded` and `failed` for the calls of other processes too, and
+    `tried_elsewhere` when another process makes the trial call."""
 
     def __init__(
         self,
@@ -32,22 +34,22 @@ class Breaker:
         self._failures = 0
         self._cooldown = first_cooldown
         self._open_until: float | None = None
-        self._probing = False
+        self._is_trying = False
         self._tried_elsewhere_until = 0.0
 
     @property
-    def is_untroubled(self) -> bool:
+    def is_healthy(self) -> bool:
         """Closed, and the last call did not fail."""
         return self._failures == 0 and self._open_until is None
 
     @property
     def is_trying(self) -> bool:
         """Whether a trial call is in flight."""
-        return self._probing
+        return self._is_trying
 
     @property
     def cooldown(self) -> float:
-        """The seconds that calls have to wait after the last failure, or would have to."""
+        """The seconds that the breaker stays open, or would stay open if it opened now."""
         return self._cooldown
 
     @property
@@ -73,9 +75,9 @@ class Breaker:
             seconds = self._open_until - self._clock()
             if seconds > 0:
                 return seconds
-            if self._probing or self._clock() < self._tried_elsewhere_until:
+            if self._is_trying or self._clock() < self._tried_elsewhere_until:
                 return 1.0
-            self._probing = True
+            self._is_trying = True
             return 0.0
 
     def tried_elsewhere(self) -> None:
@@ -84,12 +86,12 @@ class Breaker:
             self._tried_elsewhere_until = self._clock() + TRIAL_SECONDS
 
     def open_for(self, seconds: float, cooldown: float) -> None:
-        """Opens as it is open in other processes, for a process that starts."""
+        """Opens the breaker of a starting process as it is open in the others."""
         with self._lock:
             self._open_until, self._cooldown = self._clock() + seconds, cooldown
 
     def succeeded(self) -> None:
-        if self.is_untroubled:
+        if self.is_healthy:
             return
         with self._lock:
             self._failures, self._cooldown = 0, self._first_cooldown
@@ -99,7 +101,7 @@ class Breaker:
     def failed(self) -> None:
         with self._lock:
             self._failures += 1
-            was_trial = self._probing or self._clock() < self._tried_elsewhere_until
+            was_trial = self._is_trying or self._clock() < self._tried_elsewhere_until
             if was_trial:
                 self._cooldown = min(self._longest_cooldown, 2 * self._cooldown)
             if was_trial or (self._open_until is None and self._failures >= self._opens_after):
@@ -107,8 +109,8 @@ class Breaker:
                 self._end_trial()
 
     def abandoned(self) -> None:
-        """Frees the trial: the next call may make it."""
+        """Ends the trial, if there is one, without a result: the next call becomes the trial."""
         self._end_trial()
 
     def _end_trial(self) -> None:
-        self._probing, self._tried_elsewhere_until = False, 0.0
+        self._is_trying, self._tried_elsewhere_until = False, 0.0

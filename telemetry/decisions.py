@@ -8,7 +8,7 @@ logger = logging.getLogger(__name__)
 
 
 def log_decision(call: Measurement) -> None:
-    """Logs oversized, paginated, summarized and chunked responses; plain ones are not logged."""
+    """Logs a response that is oversized, paginated, summarized or chunked. Logs nothing about any other."""
     if not logger.isEnabledFor(logging.INFO):
         return
     if call.oversized:

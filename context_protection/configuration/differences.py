@@ -1,4 +1,4 @@
-"""The differences between two configurations: in the values that are set, and in the effective ones."""
+"""Compares two configurations: the values that are set at each scope, or the values that take effect."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ UNSET = "-"
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """A setting that differs. None: not set."""
+    """A setting whose value differs at scope `at`. None: not set."""
 
     at: BudgetScope
     name: str
@@ -34,22 +34,22 @@ class ValueChange:
 
 
 def set_values(before: Scoped, after: Scoped) -> list[ValueChange]:
-    """The values that are set differently, from the weakest scope to the strongest."""
+    """The differences between the values that are set, from the weakest scope to the strongest."""
     scopes = sorted(before.keys() | after.keys(), key=lambda each: each.rank)
     return [change for at in scopes for change in _changes(at, before.get(at, {}), after.get(at, {}))]
 
 
 def effective_values(before: Budgets, after: Budgets) -> list[ValueChange]:
-    """The effective values that differ: what applies to all operations, and where a single operation or caller differs
-    from that. Arms aside. Shows what overriding a value would change."""
+    """The differences between the values that take effect, without those of arms. A difference that a wider scope has
+    too is not repeated for a single operation or caller."""
     found: list[ValueChange] = []
-    wider: set[tuple[str, str, str, Any, Any]] = set()  # operation, caller, and the change
+    seen: set[tuple[str, str, str, Any, Any]] = set()  # operation, caller, and the change
     for at in dict.fromkeys([*before.places(), *after.places()]):
         for each in _changes(at, _effective(before, at), _effective(after, at)):
-            what = each.name, each.before, each.after
-            if wider.isdisjoint({("", "", *what), (at.operation, "", *what), ("", at.caller, *what)}):
+            change = each.name, each.before, each.after
+            if seen.isdisjoint({("", "", *change), (at.operation, "", *change), ("", at.caller, *change)}):
                 found.append(each)
-            wider.add((at.operation, at.caller, *what))
+            seen.add((at.operation, at.caller, *change))
     return found
 
 

@@ -1,4 +1,4 @@
-"""The policy of each operation and caller, from the budgets that this process has cached."""
+"""The policy of each operation and caller, from the budgets that this process has in memory."""
 
 import logging
 from collections.abc import Iterator
@@ -37,21 +37,21 @@ def _load() -> Budgets:
 
 
 def _obey_file() -> None:
-    """Brings a changed file into force in every process. A load reads the file, whatever caused it."""
-    budgets()  # another process may have announced the change
+    """Puts a changed file into force in every process."""
+    budgets()  # if another process has announced the change, this already loads the file
     if configuration_file.has_changed:
         revisions.bump()
         budgets()
 
 
 def _choosers(held: Budgets | None) -> tuple[ArmChooser, ...]:
-    """Those of all providers. If one fails, the choosers that are held stay in use (law 5)."""
+    """The choosers of all providers. If a provider fails, the last loaded choosers stay in use (law 5)."""
     try:
         return tuple(chooser for provide in _arm_providers for chooser in provide())
     except DatabaseError:
-        raise  # the whole configuration stays, and is loaded again
+        raise  # `Live` then serves the whole last configuration, and loads again later
     except Exception:
-        logger.exception("arms not read; those of before stay")
+        logger.exception("arms not loaded; the last ones stay in use")
         return held.choosers if held is not None else ()
 
 
@@ -60,18 +60,18 @@ _watcher = FileWatcher(configuration_file, _obey_file)
 
 
 def with_last_good(saved: Budgets) -> Budgets:
-    """The saved budgets. The last good one stays in use in place of an invalid one."""
+    """The saved budgets, with the last valid version of each one that is invalid now."""
     return saved.valid(_live.held)
 
 
 def policy_for(operation: str, caller: str = "") -> Policy:
-    """The current policy: the same object until ops change a budget. `caller`: the name of an API key, whose own
-    budgets and arm then count."""
+    """The current policy: the same object until ops change a budget. `caller`: the name of an API key, to apply its own
+    budgets and arm."""
     return budgets().policy(operation, caller)
 
 
 def budgets() -> Budgets:
-    """The current budgets. Reloads them if they have changed, which blocks."""
+    """The current budgets. Blocks to load them if they have changed."""
     return _live.get()
 
 
@@ -88,7 +88,7 @@ def last_policy_for(operation: str, caller: str = "") -> Policy:
 
 @contextmanager
 def used_by_call(budgets: Budgets, caller: str) -> Iterator[None]:
-    """Within the block, `policy_in_call` answers from these budgets, for this caller."""
+    """Within the block, `policy_in_call` uses these budgets and this caller."""
     token = _of_call.set((budgets, caller))
     try:
         yield

@@ -1,7 +1,7 @@
-"""One limit for the memory of all caches of a process.
+"""One memory limit for all caches of a process.
 
-The caches share the limit and one order of use: to make room, the entry that was used longest ago is dropped, whichever
-cache it is in. So memory goes to the cache that this process needs most, and a hundred upstreams take no more than one.
+All caches together are one LRU: the least recently used entry is dropped first, whichever cache it is in. So memory
+goes to the cache that this process needs most, and a hundred upstreams take no more than one.
 """
 
 import threading
@@ -14,15 +14,14 @@ V = TypeVar("V")
 
 MEGABYTE: Final = 2**20
 DEFAULT_MEGABYTES: Final = 16
-# Without a cache of answers, this much still remembers what was computed: each count of tokens would take ten times as
+# The limit if answers are not cached. Other caches stay in use, because counting tokens without them takes ten times as
 # long.
-LEAST: Final = 4 * MEGABYTE
-# Measured: an entry, in its cache's dictionary and in the order of use.
-ENTRY_BYTES: Final = 250
+MIN_BYTES: Final = 4 * MEGABYTE
+ENTRY_BYTES: Final = 250  # measured: what an entry takes besides its key and value
 
 
 class CacheEntry:
-    """Its key and value, and which cache it is in. Compared by identity."""
+    """Compared by identity."""
 
     __slots__ = ("cache", "key", "size", "value")
 
@@ -35,24 +34,24 @@ class CacheBudget:
 
     def __init__(self, most_bytes: int = DEFAULT_MEGABYTES * MEGABYTE) -> None:
         self.lock = threading.Lock()
-        self.order: OrderedDict[CacheEntry, None] = OrderedDict()  # the entry that was used longest ago is first
+        self.order: OrderedDict[CacheEntry, None] = OrderedDict()  # the least recently used entry first
         self.used = 0
         self._used_by: dict[str, int] = {}
         self.set_limit(most_bytes)
 
     def set_limit(self, most_bytes: int) -> None:
-        """0 switches the caches of answers off."""
+        """0: answers are not cached."""
         with self.lock:
-            self.keeps_answers = most_bytes > 0
-            self.most_bytes = most_bytes or LEAST
+            self.allows_answers = most_bytes > 0
+            self.most_bytes = most_bytes or MIN_BYTES
             self.make_room(0)
 
     def used_by_cache(self) -> dict[str, int]:
-        """Bytes by name; caches of one name are added up."""
+        """The bytes in use by cache name. Caches of the same name are summed up."""
         with self.lock:
             return dict(sorted(self._used_by.items()))
 
-    # With the lock held
+    # The callers of the following methods hold the lock.
 
     def make_room(self, size: int) -> None:
         while self.used + size > self.most_bytes:
@@ -75,8 +74,8 @@ class CacheBudget:
 
 
 class Cache(Generic[K, V]):
-    """Values by key, within the budget. `removed` is called with each value that leaves, under the budget's lock: it
-    must be quick and use no cache. Thread-safe."""
+    """A dictionary within the budget. Thread-safe. `has_answers`: the budget may switch it off. `removed` is called
+    with each value that leaves, under the budget's lock: it must be quick, and must not use a cache."""
 
     def __init__(
         self,
@@ -91,12 +90,12 @@ class Cache(Generic[K, V]):
         self._budget, self._has_answers = budget, has_answers
 
     def peek(self, key: K) -> V | None:
-        """The value, which does not count as used."""
+        """The value, without counting this as a use."""
         entry = self.entries.get(key)
         return None if entry is None else entry.value
 
     def get(self, key: K) -> V | None:
-        """The value, which is now the most recently used."""
+        """The value, which becomes the most recently used one."""
         with self._budget.lock:
             entry = self.entries.get(key)
             if entry is None:
@@ -106,12 +105,12 @@ class Cache(Generic[K, V]):
             return value
 
     def put(self, key: K, value: V, size: int) -> bool:
-        """Keeps the value, in place of another one. `size`: its bytes and its key's. False if it alone is over the
-        limit."""
+        """Stores or replaces a value. `size`: the bytes of key and value. Returns False, without storing it, if it is
+        larger than the whole limit or if answers are not cached."""
         size += ENTRY_BYTES
         with self._budget.lock:
             self._discard(key)
-            if size > self._budget.most_bytes or (self._has_answers and not self._budget.keeps_answers):
+            if size > self._budget.most_bytes or (self._has_answers and not self._budget.allows_answers):
                 return False
             self._budget.make_room(size)
             self.entries[key] = entry = CacheEntry(self, key, value, size)
@@ -119,15 +118,15 @@ class Cache(Generic[K, V]):
             return True
 
     def replace(self, key: K, old: V, new: V) -> None:
-        """Puts a value of the same size in the place of `old`, if that is still there."""
+        """Replaces `old`, if it is still the value, by a value of the same size."""
         with self._budget.lock:
             entry = self.entries.get(key)
             if entry is not None and entry.value is old:
                 entry.value = new
 
     def grow(self, key: K, size: int) -> bool:
-        """Charges `size` more bytes for a value, which is now the most recently used. False if it is not there any
-        more, or there is no room."""
+        """Charges `size` more bytes for a value, which becomes the most recently used one. Returns False if it has been
+        dropped, or would exceed the whole limit."""
         with self._budget.lock:
             entry = self.entries.get(key)
             if entry is None or entry.size + size > self._budget.most_bytes:
@@ -139,13 +138,13 @@ class Cache(Generic[K, V]):
             return True
 
     def drop(self, key: K, value: V | None = None) -> None:
-        """Drops what the key has; if a `value` is given, only that one."""
+        """Drops the key's value; with `value`, only if it is this one."""
         with self._budget.lock:
             if value is None or self.peek(key) is value:
                 self._discard(key)
 
     def drop_oldest(self) -> None:
-        """Drops what was put first."""
+        """Drops the entry that was put first, whenever it was used."""
         with self._budget.lock:
             self._discard(next(iter(self.entries), None))
 
@@ -162,7 +161,7 @@ class Cache(Generic[K, V]):
             return [entry.value for entry in self.entries.values()]
 
     def size(self, key: K) -> int:
-        """Bytes that are charged for the key."""
+        """The bytes that are charged for the key; 0 without a value."""
         entry = self.entries.get(key)
         return 0 if entry is None else entry.size
 

@@ -12,9 +12,8 @@ from context_protection.core.redaction import is_secret
 from context_protection.core.shapes import Shape
 
 ALL = "all"
-RAW = "raw"  # upstream's object as it came, without what is withheld
-LISTED_CHARS = 1800  # characters of valid names that an error lists at most
-LISTED_NAMES = 150  # valid names that an error lists at most
+RAW = "raw"  # the upstream's object unchanged, but for masked values
+LISTED_NAMES, LISTED_CHARS = 150, 1800  # limits of the valid names that an error lists
 MAX_NAMES, MAX_CHARS = 500, 20_000  # limits of one request: each name is looked up in every row
 
 
@@ -50,12 +49,12 @@ def split(fields: str) -> list[str]:
 
 
 def _listed(fields: str) -> str:
-    """The names of a JSON list, which some clients send, separated by commas."""
+    """Accepts a JSON list of names too, which some clients send."""
     return fields.strip()[1:-1].replace('"', "") if fields.strip()[:1] == "[" else fields
 
 
 def wants_raw(names: Sequence[str], shape: Shape) -> bool:
-    """A section may be called raw as well."""
+    """Whether `raw` is requested, unless that is the name of a section."""
     return RAW in names and RAW not in shape.section_names
 
 
@@ -64,9 +63,10 @@ def wants_everything(names: Sequence[str], shape: Shape) -> bool:
 
 
 def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> WholeRecord:
-    """The requested part of upstream's `record`, in the requested order. A canonical name gives the canonical value, an
-    upstream name gives upstream's value, a section gives all its fields, and a path gives its value within the
-    structure. Known names that this record lacks are absent."""
+    """The requested part of an upstream's `record`, in the requested order.
+
+    A canonical name gives the canonical value, an upstream's name the upstream's value, a section all its fields, and a
+    path its value within the structure. Valid names that this record does not have are left out."""
     if wants_raw(names, shape):
         return WholeRecord(dict(record))
     if ALL in names:
@@ -75,7 +75,7 @@ def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> W
 
 
 class _Selection:
-    """Finds names in a record."""
+    """Collects the requested parts of one record."""
 
     def __init__(self, record: Mapping[str, Any], shape: Shape) -> None:
         self.record, self.shape = record, shape
@@ -100,7 +100,7 @@ class _Selection:
         return not (name in self.fields or name in self.record or self.shape.section_named(name) in self._sections)
 
     def _put(self, name: str, value: Any) -> None:
-        """A dotted name that does not exist upstream returns its value within the structure."""
+        """Adds a field. A canonical name with a dot gives an object, as a path does."""
         top, _, rest = name.partition(".")
         self.chosen[top] = {rest: value} if rest else value
 
@@ -120,18 +120,18 @@ class _Selection:
 
 
 def resolved(names: Sequence[str], records: Sequence[Mapping[str, Any]], shape: Shape) -> list[str]:
-    """The names as the shape or the records have them, whatever their case. Raises InvalidArgument for the first name
-    that neither has."""
+    """The names in the spelling of the shape or the records; upper and lower case of `names` do not matter. Raises
+    InvalidArgument for the first name that neither has."""
     if not records and not shape.names:
         return list(names)  # the valid names are unknown
     found = [_resolved(name, records, shape) for name in names]
     if None in found:
-        raise _unknown(names, found, records, shape)
+        raise _unknown_field(names, found, records, shape)
     return [name for name in dict.fromkeys(found) if name is not None]
 
 
 def _resolved(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> str | None:
-    if _known(name, records, shape):
+    if _exists(name, records, shape):
         return name
     top, dot, below = name.partition(".")
     offered = [*_offered(records, shape), *shape.selectable]
@@ -139,17 +139,17 @@ def _resolved(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> 
     if same is None:
         return None
     whole = same if meant(name, [same]) else f"{same}{dot}{below}"
-    return whole if _known(whole, records, shape) else None
+    return whole if _exists(whole, records, shape) else None
 
 
 def _offered(records: Sequence[Mapping[str, Any]], shape: Shape) -> list[str]:
-    """The names that a suggestion may have: canonical ones, sections, and those of the first record."""
+    """The names that an error may suggest: canonical names, sections, and the names in the first record."""
     upstream = (key for record in records[:1] for key in record)
     offered = dict.fromkeys([*shape.fields, *shape.section_names, *sorted(upstream)])
     return [each for each in offered if not is_secret(each)]
 
 
-def _known(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> bool:
+def _exists(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> bool:
     return (
         name in (ALL, RAW)
         or name in shape.selectable
@@ -164,7 +164,7 @@ def _known(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> boo
     )
 
 
-def _unknown(
+def _unknown_field(
     names: Sequence[str], found: Sequence[str | None], records: Sequence[Mapping[str, Any]], shape: Shape
 ) -> InvalidArgument:
     """`found`: the resolved names, None for those that do not exist."""

@@ -1,6 +1,6 @@
-"""Answers with a handle instead of data: what `format=handle` gives for a list, a record or a text.
+"""Answers `format=handle`: a list, record or text is stored, and the answer has its handle instead of its data.
 
-The answer has the size of the complete result, and its columns, so that a caller can write SQL without reading a row.
+The answer also has the size and the columns of the result, so that a caller can write SQL without reading a row.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -23,19 +23,20 @@ from context_protection.core.results.tabulation import Column, Tabulated, tabula
 from context_protection.core.withheld_fields import MASK
 
 HANDLE = "handle"
-MAX_TOKENS = 220  # Claude tokens of an answer
+MAX_TOKENS = 220  # of an answer, as Claude counts
 MAX_COLUMNS = 24
-SAMPLED = 20  # rows that show the types of undeclared columns, and examples
+SAMPLED = 20  # rows that give the examples, and the types of undeclared columns
 EXAMPLE_CHARS = 16
-MINUTES = len("2026-11-20 12:00")
-STORE_WAIT = 5.0  # seconds
+UP_TO_MINUTES = len("2026-11-20 12:00")  # characters of a timestamp in an example
+STORE_WAIT = 5.0  # retry_after, in seconds, if the result could not be stored
 _TYPES = {"VARCHAR": "text", "DATE": "date", "TIMESTAMP": "timestamp", "BOOLEAN": "boolean", "JSON": "json"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Described:
-    """A stored result: its snapshot, its number of rows (None: unknown), some of them, its columns, the names that
-    come first, its note for `meta`, and the tokens of an answer with data."""
+class _StoredResult:
+    """A stored result, with what the answer says about it. `total`: its number of rows; None: unknown. `sample`: its
+    first rows. `preferred`: the names of the columns that come first. `original_tokens`: the size of a first answer
+    with data. `note`: members of `meta`."""
 
     snapshot: Snapshot
     total: int | None
@@ -47,20 +48,21 @@ class _Described:
 
 
 def answer(payload: Payload | None, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> Envelope:
-    """The handle of the payload; of the part that a cursor's snapshot stores if it is None. Raises InvalidArgument
-    (format, where, aggregate), StoreUnavailable."""
+    """Stores the payload, and returns its handle. `payload` is None if a cursor was given: the part of a record that
+    its snapshot stores is taken instead. Raises StoreUnavailable, and InvalidArgument for `format`, `where` or
+    `aggregate`."""
     if request.result_operation is None:
         raise _not_offered()
-    described = _described(payload, request, policy, snapshots)
-    if not described.snapshot.is_stored:
+    result = _stored(payload, request, policy, snapshots)
+    if not result.snapshot.is_stored:
         raise store_unavailable(STORE_WAIT)
-    body = _body(described, policy, request.operation)
+    body = _body(result, policy, request.operation)
     return Envelope(
         body=body.data,
         outcome=Outcome.SUMMARIZED,
         estimated_tokens=body.estimated_tokens,
         claude_tokens=body.claude_tokens,
-        original_tokens=described.original_tokens,
+        original_tokens=result.original_tokens,
         summarized=True,
     )
 
@@ -76,10 +78,10 @@ def _not_offered() -> InvalidArgument:
     )
 
 
-# -- What is stored ---------------------------------------------------------------------------------
+# -- Storing ----------------------------------------------------------------------------------------
 
 
-def _described(payload: Payload | None, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _Described:
+def _stored(payload: Payload | None, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _StoredResult:
     if isinstance(payload, Rows):
         return _list(payload, request, policy, snapshots)
     if payload is None:
@@ -92,58 +94,61 @@ def _described(payload: Payload | None, request: AnswerRequest, policy: Policy, 
     return _text(payload, request, policy, snapshots)
 
 
-def _list(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _Described:
+def _list(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _StoredResult:
+    size = policy.default_page_size
     if request.snapshot is None:
         rows = query.run(rows, request.arguments, request.search)
         opening = rows.open()
-        page = rows.page(opening.plan, None, None, policy.default_page_size)
-        form = {"fields": None, "format": None, "limit": None}
-        plan = {"total": opening.total, "source": opening.plan, "form": form}
-        snapshot = snapshots.begin(NewSnapshot(request.origin, plan, opening.blocks()))
+        page = rows.page(opening.plan, None, None, size)
+        snapshot = _begin(opening, request, snapshots)
     else:
         snapshot, rows = request.snapshot, query.resume(rows, request.arguments)
         opening = Opening(snapshot.plan["total"], snapshot.plan["source"])
         position = ListPosition.of(request).place
-        page = rows.page(
-            opening.plan, lambda numbers: snapshots.blocks(snapshot, numbers), position, policy.default_page_size
-        )
+        page = rows.page(opening.plan, lambda numbers: snapshots.blocks(snapshot, numbers), position, size)
     sample = [rows.shape.as_row(row)[0] for row in page.whole(min(SAMPLED, len(page.chars)))]
     preferred = [each.source for each in proposals.with_rows(rows.shape, sample).row]
     columns = result_tables.of_rows(rows, opening.plan)
     original = tokens.formula_of_length(sum(page.chars) + len(page.chars))
-    return _Described(snapshot, opening.total, sample, columns, preferred, original, opening.note)
+    return _StoredResult(snapshot, opening.total, sample, columns, preferred, original, opening.note)
 
 
-def _record(record: Record, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _Described:
+def _begin(opening: Opening, request: AnswerRequest, snapshots: Snapshots) -> Snapshot:
+    form = {"fields": None, "format": None, "limit": None}
+    plan = {"total": opening.total, "source": opening.plan, "form": form}
+    return snapshots.begin(NewSnapshot(request.origin, plan, opening.blocks()))
+
+
+def _record(record: Record, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _StoredResult:
     snapshot = records.begin_snapshot(record, request, policy, snapshots)
     preferred = [each.source for each in proposals.with_rows(record.shape, [record.value]).row]
     columns = result_tables.of_record(record.shape)
     original = snapshot.plan["original"]
-    return _Described(snapshot, 1, [record.value], columns, preferred, original, record.note)
+    return _StoredResult(snapshot, 1, [record.value], columns, preferred, original, record.note)
 
 
-def _text(text: Text, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _Described:
+def _text(text: Text, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _StoredResult:
     traits = text_traits.traits_of(text, policy)
     snapshot = short_texts.whole_snapshot(text, traits, request, snapshots)
     head = text_lines.rows(text.pieces(text.version), traits.form)
     sample = [row for row, _ in zip(head, range(SAMPLED), strict=False)]
     columns = text_lines.columns(traits.form)
     names = [each.name for each in columns]
-    return _Described(snapshot, text.lines, sample, columns, names, tokens.formula_of_length(text.chars))
+    return _StoredResult(snapshot, text.lines, sample, columns, names, tokens.formula_of_length(text.chars))
 
 
 # -- The answer -------------------------------------------------------------------------------------
 
 
-def _body(described: _Described, policy: Policy, operation: str) -> Body:
+def _body(result: _StoredResult, policy: Policy, operation: str) -> Body:
     """The answer with as many columns as fit MAX_TOKENS."""
-    masked = {name for row in described.sample for name, value in row.items() if value == MASK}
-    columns = [each for each in described.columns if masked.isdisjoint((each.name, each.path))]
-    table = [each for each in tabulate(described.sample, columns) if not _is_withheld(each.name, masked)]
-    table = _first(table, described)
+    masked = {name for row in result.sample for name, value in row.items() if value == MASK}
+    columns = [each for each in result.columns if masked.isdisjoint((each.name, each.path))]
+    table = [each for each in tabulate(result.sample, columns) if not _is_withheld(each.name, masked)]
+    table = _in_order(table, result)
     shown = min(len(table), MAX_COLUMNS)
     while True:
-        body = _with_columns(table[:shown], len(table) - shown, described, policy, operation)
+        body = _with_columns(table[:shown], len(table) - shown, result, policy, operation)
         if shown == 0 or tokens.claude.count(body.data.decode()) <= MAX_TOKENS:
             return body
         shown -= 1
@@ -153,21 +158,21 @@ def _is_withheld(name: str, masked: Container[str]) -> bool:
     return name in masked or is_withheld(name, STANDARD)
 
 
-def _first(table: Sequence[Tabulated], described: _Described) -> list[Tabulated]:
+def _in_order(table: Sequence[Tabulated], result: _StoredResult) -> list[Tabulated]:
     """The canonical columns, then those that a condensed row would have, then the others."""
-    canonical = {each.name: number for number, each in enumerate(described.columns)}
-    preferred = {name: len(canonical) + number for number, name in enumerate(described.preferred)}
+    canonical = {each.name: number for number, each in enumerate(result.columns)}
+    preferred = {name: len(canonical) + number for number, name in enumerate(result.preferred)}
     return sorted(table, key=lambda each: {**preferred, **canonical}.get(each.name, len(canonical) + len(preferred)))
 
 
 def _with_columns(
-    table: Sequence[Tabulated], others: int, described: _Described, policy: Policy, operation: str
+    table: Sequence[Tabulated], others: int, result: _StoredResult, policy: Policy, operation: str
 ) -> Body:
     meta = {
         "kind": HANDLE,
-        "resultHandle": described.snapshot.id,
-        **({} if described.total is None else {"totalCount": described.total}),
-        **described.note,
+        "resultHandle": result.snapshot.id,
+        **({} if result.total is None else {"totalCount": result.total}),
+        **result.note,
     }
     columns = {each.name: _example(each) for each in table}
     document = {"meta": meta, "columns": columns, **({"otherColumns": others} if others else {})}
@@ -180,5 +185,5 @@ def _example(column: Tabulated) -> str:
     value = next((each for each in column.values if each not in (None, "")), None)
     if value is None or kind == "json":
         return kind
-    text = str(value)[:MINUTES] if kind == "timestamp" else str(value)
+    text = str(value)[:UP_TO_MINUTES] if kind == "timestamp" else str(value)
     return f"{kind} {text if len(text) <= EXAMPLE_CHARS else f'{text[: EXAMPLE_CHARS - 1]}…'}"

@@ -1,7 +1,7 @@
-"""The form of a page of a list: whole or condensed rows, as items or as a table.
+"""Chooses the form of a page of a list: whole or condensed rows, as items or as a table.
 
-`page_form` is the one place that chooses it. All pages of a snapshot have the same form, whatever would fit into a
-single one of them. The first condensed page names the call that returns whole rows.
+All pages of a snapshot have the same form, even if a single page would fit in another one. If rows are condensed, the
+first page names the call that returns whole rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,12 +19,12 @@ from context_protection.core.shapes import Shape
 from context_protection.core.tables import table
 
 ITEMS, TABLE = "items", "table"
-FORMATS = (ITEMS, TABLE)  # the forms of rows; a caller may choose one
+FORMATS = (ITEMS, TABLE)  # a caller may choose one
 
 
 # -- Layouts ----------------------------------------------------------------------------------------
 
-# Returns the document's members that contain the rows, from the rows and the name of the member for items.
+# Puts rows into the answer: takes the rows and the name for a list of items, returns members of the document.
 Layout = Callable[[Sequence[Mapping[str, Any]], str], dict[str, Any]]
 
 
@@ -41,7 +41,7 @@ def as_table(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PageForm:
-    """The rows of a page in their form. `budget`: the most tokens that its body may take."""
+    """A page's rows in their form. `budget`: the most tokens that the page may take."""
 
     rows: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
@@ -52,10 +52,11 @@ class PageForm:
 
 @dataclass(frozen=True, slots=True)
 class FormRequest:
-    """A page, the tokens that it may take by default, and the caller's choice of fields and format.
+    """A page, with what decides its form.
 
-    `is_condensed`: the rows are condensed unless the caller chose fields; decided once for all pages. `is_first`: the
-    page begins the list, so that its `meta` describes the form of all pages."""
+    `budget`: the tokens that the page may take if the caller chose no fields. `fields`, `format`: the caller's choices.
+    `is_condensed`: the rows are condensed unless the caller chose fields; this is decided once for all pages.
+    `is_first`: the page begins the list, so that its `meta` describes the form of all pages."""
 
     page: Page
     budget: int
@@ -76,7 +77,7 @@ def page_form(form_request: FormRequest, shape: Shape, request: AnswerRequest, p
 
 
 def may_condense(rows: Rows, request: AnswerRequest, policy: Policy) -> bool:
-    """Whether this list may come with condensed rows, by default."""
+    """Whether the rows of this list may be condensed without a request for it."""
     return policy.summarization and not request.cannot_be_detailed and rows.options.condensable
 
 
@@ -87,20 +88,18 @@ def _layout(rows: Sequence[Mapping[str, Any]], chosen: str) -> Layout:
 
 
 def _whole(form_request: FormRequest, shape: Shape, request: AnswerRequest, policy: Policy) -> PageForm:
-    """Whole rows by default, not by request: if condensed ones were possible, they must fit the page's own budget, not
-    just the hard cap."""
+    """Whole rows that the caller did not request. They must fit the page's budget, not only the hard cap, unless the
+    rows cannot be condensed."""
     form = _projected(form_request, [field_selection.ALL], shape, policy)
-    is_required = not policy.summarization or request.cannot_be_detailed
-    return form if is_required else replace(form, budget=form_request.budget)
+    can_be_condensed = policy.summarization and not request.cannot_be_detailed
+    return replace(form, budget=form_request.budget) if can_be_condensed else form
 
 
 def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, policy: Policy) -> PageForm:
     """Whole rows or their requested fields, without the fields that the shape hides in lists."""
     page, everything = form_request.page, field_selection.wants_everything(names, shape)
     count = _rows_to_read(page.chars, policy.hard_cap) if everything else len(page.chars)
-    stripped = [shape.as_row(row) for row in page.whole(count)]
-    records = [record for record, _ in stripped]
-    omitted = list(dict.fromkeys(path for _, paths in stripped for path in paths))
+    records, omitted = _without_hidden_fields(page.whole(count), shape)
     shape = proposals.with_requested_sections(shape, names, records)
     shown = [name for name in names if name not in omitted]
     names = [*field_selection.resolved(shown, records, shape), *(name for name in names if name in omitted)]
@@ -121,8 +120,14 @@ def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, po
     )
 
 
+def _without_hidden_fields(rows: Sequence[dict[str, Any]], shape: Shape) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows, and the paths of what was left out of them."""
+    stripped = [shape.as_row(row) for row in rows]
+    return [row for row, _ in stripped], list(dict.fromkeys(path for _, paths in stripped for path in paths))
+
+
 def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
-    """The number of rows to read for an answer of `most_tokens` tokens: one row more than could fit."""
+    """How many rows to read for an answer of `most_tokens` tokens: at most one more than can fit."""
     room = most_tokens * 4
     for count, size in enumerate(chars, start=1):
         room -= size
@@ -142,7 +147,7 @@ def _condensed(form_request: FormRequest, request: AnswerRequest, policy: Policy
 
 
 def _description(rows: Sequence[Mapping[str, Any]], page: Page, request: AnswerRequest) -> dict[str, Any]:
-    """The entries of `meta` for condensed rows: their fields, and the call that returns whole rows."""
+    """The members of `meta` for condensed rows: their fields, and the call that returns whole rows."""
     details = request.hint(fields=field_selection.ALL)
     names = list(dict.fromkeys(chain.from_iterable(rows)))
     if request.record_operation and request.record_key[1] in names:

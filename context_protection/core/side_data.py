@@ -8,7 +8,7 @@ LATER = "laterPages"
 
 
 def added(page: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """The page's side data that the page before it does not have."""
+    """The side data of a page without what the page before it has too."""
     found: dict[str, Any] = {}
     for name, value in page.items():
         known = before.get(name)
@@ -21,6 +21,6 @@ def added(page: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def joined(pages: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The side data of several pages: {"included": […], "laterPages": [{"included": […]}]}. `pages`: what each adds."""
+    """Joins what each page adds: {"included": […], "laterPages": [{"included": […]}]}."""
     first, *later = [page for page in pages if page] or [{}]
     return {**first, LATER: later} if later else first

@@ -19,8 +19,8 @@ from gateway.catalog.catalog import Operations, catalogue
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """`is_current`: all parts are those of `revision`. A part that could not be reloaded stays in use (law 5), but
-    answers made with it are not cached."""
+    """`is_current`: all parts belong to `revision`. If a part could not be reloaded, its last version stays in use (law
+    5), and answers made with it are not cached."""
 
     revision: int
     keys: Keys
@@ -41,7 +41,7 @@ _last: Configuration | None = None
 
 
 def in_memory() -> Configuration | None:
-    """The configuration, or None if a part of it must be loaded. Does not block."""
+    """The configuration, or None if a part of it must be loaded first. Never blocks."""
     last = _last
     if last is None or not last.is_current or last.operations is not catalogue.operations:
         return None
@@ -50,7 +50,7 @@ def in_memory() -> Configuration | None:
 
 
 class ConfigurationOfCall:
-    """The configuration that a call uses; None until it has one."""
+    """Holds the configuration that a call uses: None until the call has taken one."""
 
     __slots__ = ("used",)
 
@@ -58,23 +58,23 @@ class ConfigurationOfCall:
         self.used: Configuration | None = None
 
 
-_of_the_call: ContextVar[ConfigurationOfCall | None] = ContextVar("configuration_of_call", default=None)
+_current_call: ContextVar[ConfigurationOfCall | None] = ContextVar("configuration_of_call", default=None)
 
 
 @contextmanager
 def one_call() -> Iterator[ConfigurationOfCall]:
-    """All that happens within belongs to one call."""
-    token = _of_the_call.set(found := ConfigurationOfCall())
+    """The block is one call: `revision_and_arm` reads the configuration that is set on the yielded object."""
+    token = _current_call.set(found := ConfigurationOfCall())
     try:
         yield found
     finally:
-        _of_the_call.reset(token)
+        _current_call.reset(token)
 
 
-def used(operation: str, caller: str) -> tuple[int, str]:
-    """The revision of the current call's configuration, and the caller's arm in it. A call that failed before it had
-    one gets those of the configuration that was used last (0 if none was). Does not block."""
-    of_call = _of_the_call.get()
+def revision_and_arm(operation: str, caller: str) -> tuple[int, str]:
+    """The revision of the current call's configuration, and the caller's arm in it. If the call failed before it took a
+    configuration, the last one that any call took counts; without any, returns 0 and "". Never blocks."""
+    of_call = _current_call.get()
     found = (of_call and of_call.used) or _last
     return (0, "") if found is None else (found.revision, found.budgets.arm_name(operation, caller))
 

@@ -209,7 +209,7 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
         origin = Origin.UPSTREAM  # the policy's time was spent waiting for an upstream
     text = kept_arguments.as_text(call)
     is_short = 0 < len(text) <= SHORT
-    revision, arm = configuration.used(call.operation, call.caller.name)
+    revision, arm = configuration.revision_and_arm(call.operation, call.caller.name)
     recorder.record(
         FailedCall(
             ended,

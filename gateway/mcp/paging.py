@@ -13,14 +13,14 @@ from context_protection.core.tokens import claude
 from context_protection.stores.snapshots import snapshots
 
 Entry = TypeVar("Entry", bound=BaseModel)
-AROUND = 200  # tokens for everything but the entries: names, a cursor, the cache lifetime
+OVERHEAD = 200  # tokens of an answer without its entries: names, a cursor, the cache lifetime
 
 
 def page(
     listed: str, entries: Sequence[Entry], tokens: Sequence[int], cursor: str | None
 ) -> tuple[list[Entry], str | None]:
     """The entries from `cursor` on that fit the hard cap, and the cursor for the rest. `tokens`: the entries' sizes.
-    `listed` names the list: a cursor is valid for its own list only. Blocks. Raises InvalidCursor."""
+    `listed`: the name of the list. A cursor is valid only for the list that issued it. Blocks. Raises InvalidCursor."""
     start = 0 if cursor is None else _position(listed, cursor)
     rest = list(entries[start:])
     count = max(1, fitting(tokens[start:]))
@@ -28,8 +28,8 @@ def page(
 
 
 def fitting(tokens: Sequence[int]) -> int:
-    """The number of leading entries of these sizes, in tokens, that fit one answer. Blocks."""
-    room = policy_for("").hard_cap / budget.MARGIN - AROUND
+    """How many of the first entries fit one answer. `tokens`: the entries' sizes. Blocks."""
+    room = policy_for("").hard_cap / budget.MARGIN - OVERHEAD
     return sum(size <= room for size in accumulate(tokens))
 
 

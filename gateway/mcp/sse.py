@@ -23,7 +23,7 @@ class LegacySSE:
     def __init__(self, server: Server[Any], sessions: Sessions) -> None:
         self.server = server
         self.sessions = sessions
-        # A worker's messages are found by its number (gateway/workers/session_routing.py).
+        # The number tells gateway/workers/session_routing.py which worker has the session.
         self.messages_path = f"{MESSAGES}/{place.number()}" if place.is_worker() else MESSAGES
         self.transport = SseServerTransport(self.messages_path)
 
@@ -65,13 +65,15 @@ class _Stream:
 
 
 class _Outgoing(_Stream):
+    """Notes each message that was sent."""
+
     async def send(self, item: SessionMessage) -> None:
         await self._stream.send(item)
         self._in_flight.left(item.message)
 
 
 class _Incoming(_Stream):
-    """Answers rejected requests directly, on `outgoing`."""
+    """Admits each request. Sends the error for a rejected one on `outgoing`, and does not pass the request on."""
 
     def __init__(self, stream: Any, in_flight: InFlight, outgoing: Any) -> None:
         super().__init__(stream, in_flight)

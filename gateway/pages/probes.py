@@ -1,6 +1,8 @@
-"""Probes: /healthz, /readyz and, with a key, /metrics. They use none of Django's threads, so they answer while all of
-those are busy. They accept any Host, because monitoring calls each process by its own address. /healthz and /readyz
-need no thread and no store."""
+"""Probes: /healthz, /readyz and, with a key, /metrics.
+
+They do not wait for Django's threads, so they answer while all of those are busy. /healthz and /readyz also need no
+other thread and no store. Any Host is accepted, because monitoring calls each process by its own address.
+"""
 
 from typing import Any
 
@@ -32,10 +34,10 @@ async def readyz(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 def metrics(otherwise: Endpoint) -> Endpoint:
-    """/metrics for requests with a key, or for everybody where pages are public. `otherwise` answers all other
+    """Answers /metrics for requests with a key; without one if PUBLIC_PAGES is set. `otherwise` answers all other
     requests."""
 
-    async def answered(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def endpoint(scope: dict[str, Any], receive: Any, send: Any) -> None:
         authorization = Handshake.of(scope).get("authorization")
         is_public = settings.PUBLIC_PAGES
         if scope["method"] not in SAFE or not (is_public or has_key(authorization)):
@@ -50,7 +52,7 @@ def metrics(otherwise: Endpoint) -> Endpoint:
         body, content_type = await run_sync(server_metrics)
         await _send(send, 200, body, content_type)
 
-    return answered
+    return endpoint
 
 
 async def _answer(scope: dict[str, Any], send: Any, document: Any) -> None:

@@ -164,7 +164,7 @@ def _do_nothing() -> None:
 def _reconsider_soon(loop: asyncio.AbstractEventLoop) -> None:
     """Schedules a check while work is queued, because running work may stop counting as active. One timer per event
     loop checks for all queued work."""
-    if _pool.is_waited_for and loop not in _reconsidering:
+    if _pool.has_queued_work and loop not in _reconsidering:
         _reconsidering.add(loop)
         loop.call_later(LONG_SECONDS, _reconsider, loop)
 

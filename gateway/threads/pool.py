@@ -22,12 +22,13 @@ LONG_SECONDS = 0.01  # work that has run this long is probably blocked, not wait
 
 
 class WarmThreads(Executor):
-    """At most `most` daemon threads. At most `steady` of them run at once; one that has worked for longer than
-    LONG_SECONDS no longer counts. Queued work starts when a thread has finished, or when `reconsider` finds that
-    running ones no longer count."""
+    """At most `max_threads` daemon threads, of which at most `core_size` run at once. A thread that has worked for
+    longer than LONG_SECONDS is taken for blocked and no longer counts as running.
 
-    def __init__(self, most: int, steady: int, name: str) -> None:
-        self.most, self.steady, self.name = most, steady, name
+    Queued work starts when a thread finishes, or when `reconsider` finds that a running thread has become blocked."""
+
+    def __init__(self, max_threads: int, core_size: int, name: str) -> None:
+        self.max_threads, self.core_size, self.name = max_threads, core_size, name
         self._lock = threading.Lock()
         self._idle: list[SimpleQueue[Work]] = []
         self._waiting: deque[Work] = deque()
@@ -35,7 +36,7 @@ class WarmThreads(Executor):
         self._threads_made = 0
 
     @property
-    def is_waited_for(self) -> bool:
+    def has_queued_work(self) -> bool:
         return bool(self._waiting)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> "Future[T]":
@@ -52,17 +53,19 @@ class WarmThreads(Executor):
     def _start_queued(self) -> None:
         """Starts queued work as far as the limits allow. The caller holds the lock."""
         now = time.monotonic()
-        while self._waiting and len(self._started_at) < self.most and self._running_count(now) < self.steady:
+        while self._waiting and len(self._started_at) < self.max_threads and self._running_count(now) < self.core_size:
             work = self._waiting.popleft()
-            if self._idle:
-                inbox = self._idle.pop()
-            else:
-                inbox = SimpleQueue()
-                self._threads_made += 1
-                name = f"{self.name}_{self._threads_made}"
-                threading.Thread(target=self._run, args=(inbox,), name=name, daemon=True).start()
+            inbox = self._idle.pop() if self._idle else self._new_thread()
             self._started_at[id(inbox)] = now
             inbox.put(work)
+
+    def _new_thread(self) -> SimpleQueue[Work]:
+        """Starts a thread, and returns the queue that it takes its work from."""
+        inbox: SimpleQueue[Work] = SimpleQueue()
+        self._threads_made += 1
+        name = f"{self.name}_{self._threads_made}"
+        threading.Thread(target=self._run, args=(inbox,), name=name, daemon=True).start()
+        return inbox
 
     def _running_count(self, now: float) -> int:
         return sum(start > now - LONG_SECONDS for start in self._started_at.values())
@@ -81,5 +84,5 @@ def _do(future: "Future[Any]", work: Callable[[], Any]) -> None:
         return
     try:
         future.set_result(work())
-    except BaseException as error:  # the caller handles it
+    except BaseException as error:  # whoever reads the future handles it
         future.set_exception(error)

@@ -274,7 +274,7 @@ class Upstream:
             self._failed_at, self._failure = time.time(), error.reason
 
     def _succeed(self) -> None:
-        if not self._breaker.is_untroubled:
+        if not self._breaker.is_healthy:
             self._breaker.succeeded()
             self._tell(BreakerOutcome.SUCCEEDED)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 LONGEST_WAIT = 3600  # the largest retry_after, in seconds
-UNKNOWN_WAIT = 10  # retry_after of a busy upstream that does not say when to call again
+UNKNOWN_WAIT = 10  # seconds; for a busy upstream that does not say when to call again
 
 CAPACITY = ("remaining", "limit")
 PREFIXES = ("x-ratelimit-", "ratelimit-", "x-rate-limit-")
@@ -18,8 +18,8 @@ FIELDS = {
     "reset": re.compile(r"(?:\bt|\breset)\s*=\s*(\d{1,12})"),
 }
 LEADING_NUMBER = re.compile(r"(\d{1,15})(?:\.\d+)?(?:\s*[,;].*)?")  # `100, 100;w=60` has policies behind the limit
-FIRST_UNIX_TIME = 10**9  # a larger reset is a Unix time instead of seconds from now
-FIRST_UNIX_MILLISECONDS = 10**12
+FIRST_UNIX_TIME = 10**9  # a reset from here on is a Unix time; a smaller one is seconds from now
+FIRST_UNIX_MILLISECONDS = 10**12  # from here on it is in milliseconds
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
@@ -40,7 +40,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def whole_seconds(seconds: float) -> int:
-    """The seconds as `retry_after` of an error."""
+    """The `retry_after` of an error: at least 1, at most LONGEST_WAIT."""
     return max(1, min(LONGEST_WAIT, math.ceil(seconds)))
 
 

@@ -1,5 +1,8 @@
-"""Hands a request to another worker, as ASGI messages over that worker's Unix socket. It serves the request as its own:
-with the client's address, the same limits, and cancelled when the client leaves."""
+"""Hands a request to another worker, as ASGI messages over that worker's Unix socket.
+
+The other worker serves the request like its own: it sees the client's address, applies the same limits, and cancels the
+request when the client leaves.
+"""
 
 import asyncio
 from contextlib import suppress
@@ -9,18 +12,17 @@ from gateway.process import place
 from gateway.workers import frames, peers
 
 CONVERSATION = "request"
-CARRIED = ("type", "asgi", "http_version", "server", "client", "scheme", "method", "root_path", "path", "raw_path")
-ENDED = (503, [(b"retry-after", b"1"), (b"content-length", b"0")])  # the other worker was killed meanwhile
+SCOPE_KEYS = ("type", "asgi", "http_version", "server", "client", "scheme", "method", "root_path", "path", "raw_path")
 
 
 class WorkerGone(Exception):
-    """The other worker cannot be reached. Nothing was read, and nothing sent."""
+    """The other worker cannot be reached. Nothing of the request was read, and no answer was sent."""
 
 
 def serve_with(application: Any) -> None:
-    """Registers what serves the requests that other workers hand over."""
+    """Has `application` serve the requests that other workers hand over."""
 
-    async def serve(carried: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(request: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async def receive() -> dict[str, Any]:
             try:
                 message: dict[str, Any] = await frames.read(reader)
@@ -33,13 +35,14 @@ def serve_with(application: Any) -> None:
             with suppress(OSError):  # the client has left, as `receive` says
                 await writer.drain()
 
-        await application(_unpacked(carried), receive, send)
+        await application(_unpacked(request), receive, send)
 
     peers.converse_with(CONVERSATION, serve)
 
 
 async def relay(worker: int, scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Raises WorkerGone, or ConnectionError if the other worker ends within its answer to a client that still waits."""
+    """Has `worker` answer the request. Raises WorkerGone. Raises ConnectionError if that worker ends in the middle of
+    its answer while the client still waits."""
     try:
         reader, writer = await asyncio.open_unix_connection(place.socket_of(worker))
     except OSError:
@@ -57,7 +60,7 @@ async def relay(worker: int, scope: dict[str, Any], receive: Any, send: Any) -> 
 
 
 async def _pass_on(receive: Any, writer: asyncio.StreamWriter) -> None:
-    """Until the client leaves."""
+    """Sends the other worker what the client sends, until the client leaves."""
     message = {"type": ""}
     while message["type"] != "http.disconnect":
         message = await receive()
@@ -74,24 +77,29 @@ async def _answer(reader: asyncio.StreamReader, send: Any) -> None:
         except (asyncio.IncompleteReadError, OSError):
             if has_started:
                 raise ConnectionError("the worker of this session has ended") from None
-            status, headers = ENDED
-            message = {"type": "http.response.start", "status": status, "headers": headers}
-            await send(message)
-            message = {"type": "http.response.body", "body": b""}
+            await _send_unavailable(send)
+            return
         has_started = True
         has_ended = message["type"] == "http.response.body" and not message.get("more_body", False)
         await send(message)
 
 
+async def _send_unavailable(send: Any) -> None:
+    """The answer if the other worker ends before it has begun its own."""
+    headers = [(b"retry-after", b"1"), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
 def _packed(scope: dict[str, Any]) -> dict[str, Any]:
     return {
-        **{name: scope[name] for name in CARRIED if name in scope},
+        **{name: scope[name] for name in SCOPE_KEYS if name in scope},
         "query_string": scope["query_string"],
         "headers": [list(each) for each in scope["headers"]],
     }
 
 
-def _unpacked(carried: dict[str, Any]) -> dict[str, Any]:
-    headers = [(name, value) for name, value in carried["headers"]]
-    addresses = {name: tuple(carried[name]) for name in ("server", "client") if carried.get(name)}
-    return {**carried, "headers": headers, **addresses}
+def _unpacked(packed: dict[str, Any]) -> dict[str, Any]:
+    headers = [(name, value) for name, value in packed["headers"]]
+    addresses = {name: tuple(packed[name]) for name in ("server", "client") if packed.get(name)}
+    return {**packed, "headers": headers, **addresses}

@@ -28,7 +28,7 @@ logger = logging.getLogger("telemetry.alerts")
 
 
 def check_alerts(*, now: datetime | None = None) -> bool:
-    """Evaluates every enabled rule, and hands over the notifications that are due. False: another process is doing
+    """Evaluates every enabled rule, and starts the notifications that are due. False: another process is doing
     so."""
     now = now or timezone.now()
     with only_one("alerts") as is_ours:
@@ -37,7 +37,7 @@ def check_alerts(*, now: datetime | None = None) -> bool:
         for rule in AlertRule.objects.filter(is_enabled=True):
             evaluate(rule, now)
         end_orphans(now)
-    notifications.hand_over_due(now)
+    notifications.start_due(now)
     return True
 
 

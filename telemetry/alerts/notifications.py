@@ -1,7 +1,7 @@
-"""The queue of notifications, and their delivery. Each message is sent once.
+"""Queues notifications of alerts, and delivers them.
 
-The rows are the queue. `queue_for` writes them in the evaluation's transaction, one for each transition and channel;
-tasks deliver them. A task that is lost is made again by the next evaluation.
+The table of notifications is the queue. `queue_for` writes a row for each transition and channel, in the evaluation's
+transaction. A Celery task delivers each row. If a task is lost, the next evaluation starts another.
 """
 
 import logging
@@ -19,14 +19,14 @@ from telemetry.models.alerts import Alert, AlertTransition, Notification
 
 DELIVER = "telemetry.tasks.deliver_notification"  # the task that calls `deliver`
 PAUSES = (5, 15, 60, 300, 900, 3600)  # seconds between attempts
-LEASE = timedelta(seconds=60)  # an attempt that has not ended by then is taken for lost
+LEASE = timedelta(seconds=60)  # after this time, another worker may repeat an attempt that has not ended
 LONGEST_RESULT = 300
 
 logger = logging.getLogger("telemetry.alerts")
 
 
 def queue_for(alert: Alert, transition: AlertTransition | None, now: datetime) -> None:
-    """Queues the notifications that are due for this alert: one when it fires, one when it is over."""
+    """Queues notifications when the alert fires, and when it has recovered."""
     if alert.acknowledged_at is not None or alert.is_silenced(now):
         return
     if alert.state == AlertState.ALERTING and alert.told_at is None:
@@ -38,7 +38,7 @@ def queue_for(alert: Alert, transition: AlertTransition | None, now: datetime) -
 
 
 def _firing(alert: Alert) -> AlertTransition:
-    """The last transition to firing, for alerts whose notification waited for the end of a silence."""
+    """The alert's last transition to firing. It may be old: a silence delays the notification."""
     return alert.transitions.filter(after=AlertState.ALERTING).latest("at")
 
 
@@ -51,25 +51,25 @@ def _queue(alert: Alert, transition: AlertTransition, now: datetime) -> None:
 # -- Delivery -----------------------------------------------------------------------------------------
 
 
-def hand_over_due(now: datetime) -> int:
-    """Makes a task for each notification that is due. Returns how many."""
+def start_due(now: datetime) -> int:
+    """Starts a task for each notification that is due. Returns how many were started."""
     due = list(
         Notification.objects.filter(state=Notification.Delivery.QUEUED, due_at__lte=now).values_list("pk", flat=True)
     )
-    return sum(_hand_over(pk) for pk in due)
+    return sum(_start_task(pk) for pk in due)
 
 
-def _hand_over(pk: int, pause: float = 0) -> bool:
+def _start_task(pk: int, pause: float = 0) -> bool:
     try:
         current_app.send_task(DELIVER, (pk,), countdown=pause, retry=False)
-    except OperationalError as error:  # the broker is away; the next evaluation tries again
-        logger.warning("notification not handed over", extra={"notification": pk, "error": type(error).__name__})
+    except OperationalError as error:  # the broker is unreachable; the next evaluation tries again
+        logger.warning("notification task not started", extra={"notification": pk, "error": type(error).__name__})
         return False
     return True
 
 
 def deliver(pk: int, *, now: datetime | None = None) -> None:
-    """Makes one attempt if it is due and no other worker is making it. Arranges for the next one if it fails."""
+    """Makes one attempt, if it is due and no other worker is making it. Schedules the next one if it fails."""
     now = now or timezone.now()
     if not _claimed(pk, now):
         return
@@ -90,6 +90,7 @@ def deliver(pk: int, *, now: datetime | None = None) -> None:
 
 
 def _claimed(pk: int, now: datetime) -> bool:
+    """Takes the attempt for this worker. False if it is not due, or if another worker has it."""
     due = Notification.objects.filter(pk=pk, state=Notification.Delivery.QUEUED, due_at__lte=now)
     return bool(due.update(due_at=now + LEASE, attempts=F("attempts") + 1))
 
@@ -107,7 +108,7 @@ def _try_again(notification: Notification, result: str, now: datetime) -> None:
     pause = PAUSES[notification.attempts - 1]
     notification.result, notification.due_at = result[:LONGEST_RESULT], now + timedelta(seconds=pause)
     notification.save(update_fields=["result", "due_at"])
-    transaction.on_commit(lambda: _hand_over(notification.pk, pause))
+    transaction.on_commit(lambda: _start_task(notification.pk, pause))
 
 
 def _finish(notification: Notification, state: str, result: str) -> None:

@@ -2,8 +2,8 @@
 
     keep(call)  ─►  queue (16 MB)  ─►  writer thread: mask, insert
 
-They have a queue and a thread of their own, so that masking long arguments does not delay the records of calls. The
-gateway knows what has to be masked: it registers a function with `mask_with`.
+They have a queue and a thread of their own, because masking long arguments must not delay the records of calls. The
+gateway knows what to mask, and registers a function for it with `mask_with`.
 """
 
 from telemetry.arguments.masks import Hidden, Masked, mask_with

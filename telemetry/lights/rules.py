@@ -1,6 +1,7 @@
-"""The rules of the lights. Pure: readings in, lights out."""
+"""Derives the lights from the readings, without I/O."""
 
 from datetime import timedelta
+from typing import NamedTuple
 
 from telemetry import wording
 from telemetry.lights.light import Component, Light, Lights, in_order
@@ -11,16 +12,16 @@ from telemetry.states import State
 from telemetry.upstream_reports import UpstreamReport
 
 SOME_MINUTES = 5
-ENOUGH_CALLS = 20  # in SOME_MINUTES; a share of fewer says little
-OWN_DOWN, OWN_DEGRADED = 0.05, 0.01  # shares of all calls
-SLOW_FACTOR = 3  # times the mean of the same hour a week ago
-UPSTREAM_DOWN, FEW_CALLS = 0.5, 5  # a share of the calls of one minute, and the fewest that count
-UPSTREAM_DEGRADED = 0.05
-SLOW_UPSTREAM_FACTOR = 2  # times its p95 of 7 days
+ENOUGH_CALLS = 20  # in SOME_MINUTES; the share of failures among fewer calls says little
+OWN_DOWN, OWN_DEGRADED = 0.05, 0.01  # shares of calls that fail because of Sluice, in SOME_MINUTES
+SLOW_FACTOR = 3  # relative to the mean of the same hour a week ago
+UPSTREAM_DOWN, FEW_CALLS = 0.5, 5  # share of failed calls in one minute, and the fewest calls that count
+UPSTREAM_DEGRADED = 0.05  # share of failed calls in SOME_MINUTES
+SLOW_UPSTREAM_FACTOR = 2  # relative to the p95 of 7 days
 SLOW_PING = 100  # ms
 LONGEST_LAG = 10  # s
-UNCHECKED = timedelta(seconds=90)
-PROBE_HOLDS = timedelta(minutes=5)
+UNCHECKED = timedelta(seconds=90)  # without a check of the alert rules
+PROBE_HOLDS = timedelta(minutes=5)  # an older health check says nothing
 
 
 def lights_of(readings: Readings) -> Lights:
@@ -33,62 +34,92 @@ def lights_of(readings: Readings) -> Lights:
     return Lights(in_order(lights), bool(readings.recent.calls(MINUTES)), has_probes, bool(readings.processes.count))
 
 
+class Judgement(NamedTuple):
+    """What a rule says about a component. The fields are those of a Light."""
+
+    state: State
+    said: str = ""
+    bad_share: float | None = None
+
+
 def sluice(readings: Readings) -> Light:
+    judgement = _sluice_judgement(readings)
+    own_errors = readings.recent.calls(MINUTES, origin="sluice")
+    mean = readings.recent.own_mean(SOME_MINUTES)
+    facts: tuple[str, ...] = (f"own errors {wording.whole(own_errors)}", f"mean {wording.milliseconds(mean)}")
+    if _is_database_away(readings):
+        facts = ("database away", *facts)
+    return Light(Component.SLUICE, "Sluice", judgement.state, facts, judgement.said, judgement.bad_share)
+
+
+def _sluice_judgement(readings: Readings) -> Judgement:
+    if _is_database_away(readings):
+        return Judgement(State.DOWN, "Sluice does not reach its database")
     calls = readings.recent.calls(SOME_MINUTES)
-    failed = readings.recent.calls(SOME_MINUTES, origin="sluice")
-    share = failed / calls if calls >= ENOUGH_CALLS else 0
-    mean, usual = readings.recent.own_mean(SOME_MINUTES), readings.usual.own_mean
-    all_failed = readings.recent.calls(MINUTES, origin="sluice")
-    facts = (f"own errors {wording.whole(all_failed)}", f"mean {wording.milliseconds(mean)}")
-
-    def light(state: State, said: str = "", bad_share: float | None = None, *more: str) -> Light:
-        return Light(Component.SLUICE, "Sluice", state, (*more, *facts), said, bad_share)
-
-    if readings.processes.database and not readings.processes.database.is_ok:
-        return light(State.DOWN, "Sluice does not reach its database", None, "database away")
+    if calls < ENOUGH_CALLS:
+        return Judgement(State.OK)
+    share = readings.recent.calls(SOME_MINUTES, origin="sluice") / calls
     if share > OWN_DOWN:
-        return light(State.DOWN, "Sluice itself fails", OWN_DOWN)
+        return Judgement(State.DOWN, "Sluice itself fails", OWN_DOWN)
     if share > OWN_DEGRADED:
-        return light(State.DEGRADED, "Sluice itself fails now and then", OWN_DEGRADED)
-    if mean is not None and usual and calls >= ENOUGH_CALLS and mean > SLOW_FACTOR * usual:
-        slower = f"Sluice is slow: {wording.milliseconds(mean)} a call, usually {wording.milliseconds(usual)}"
-        return light(State.DEGRADED, slower, None)
-    return light(State.OK)
+        return Judgement(State.DEGRADED, "Sluice itself fails now and then", OWN_DEGRADED)
+    mean, usual = readings.recent.own_mean(SOME_MINUTES), readings.usual.own_mean
+    if mean is not None and usual and mean > SLOW_FACTOR * usual:
+        slow = f"Sluice is slow: {wording.milliseconds(mean)} a call, usually {wording.milliseconds(usual)}"
+        return Judgement(State.DEGRADED, slow)
+    return Judgement(State.OK)
+
+
+def _is_database_away(readings: Readings) -> bool:
+    store = readings.processes.database
+    return store is not None and not store.is_ok
 
 
 def upstream(name: str, readings: Readings) -> Light:
-    report = readings.processes.upstreams.get(name)
-    recent = readings.recent
-    in_a_minute, failed_in_it = recent.calls(1, upstream=name), recent.calls(1, upstream=name, origin="upstream")
+    judgement = _outage(name, readings) or _trouble(name, readings) or _no_trouble(name, readings)
+    facts = _upstream_facts(name, readings)
+    return Light(Component.UPSTREAM, name, judgement.state, facts, judgement.said, judgement.bad_share)
+
+
+def _outage(name: str, readings: Readings) -> Judgement | None:
+    report, recent = readings.processes.upstreams.get(name), readings.recent
+    calls, failed = recent.calls(1, upstream=name), recent.calls(1, upstream=name, origin="upstream")
+    if report and report.breaker == "open":
+        return Judgement(State.DOWN, f"{name} is down", UPSTREAM_DOWN)
+    if calls >= FEW_CALLS and failed >= UPSTREAM_DOWN * calls:
+        return Judgement(State.DOWN, f"{name} is down", UPSTREAM_DOWN)
+    if _probe_result(report, readings) is not False:
+        return None
+    if not recent.calls(MINUTES, upstream=name):
+        return Judgement(State.DOWN, f"{name} fails its health check")
+    if report and report.has_failed_last:
+        # Calls that hang fail only at their time limit. So only few may have failed yet.
+        return Judgement(State.DOWN, f"{name} fails its calls and its health check", UPSTREAM_DOWN)
+    return None
+
+
+def _trouble(name: str, readings: Readings) -> Judgement | None:
+    report, recent = readings.processes.upstreams.get(name), readings.recent
+    if report and report.breaker == "half-open":
+        return Judgement(State.RECOVERING, f"{name} is tried again after it was down", UPSTREAM_DOWN)
     calls = recent.calls(SOME_MINUTES, upstream=name)
     failed = recent.calls(SOME_MINUTES, upstream=name, origin="upstream")
-    p95, usual = recent.p95.get(name), readings.usual.p95.get(name)
-    seen = recent.calls(MINUTES, upstream=name)
-    facts = _upstream_facts(name, readings)
-
-    def light(state: State, said: str = "", bad_share: float | None = None) -> Light:
-        return Light(Component.UPSTREAM, name, state, facts, said, bad_share)
-
-    if report and report.breaker == "open":
-        return light(State.DOWN, f"{name} is down", UPSTREAM_DOWN)
-    if in_a_minute >= FEW_CALLS and failed_in_it >= UPSTREAM_DOWN * in_a_minute:
-        return light(State.DOWN, f"{name} is down", UPSTREAM_DOWN)
-    is_refused = _probed(report, readings) is False
-    if is_refused and not seen:
-        return light(State.DOWN, f"{name} fails its health check")
-    if is_refused and report and report.has_failed_last:
-        # Calls that hang fail only after their time limit, so that few have failed yet.
-        return light(State.DOWN, f"{name} fails its calls and its health check", UPSTREAM_DOWN)
-    if report and report.breaker == "half-open":
-        return light(State.RECOVERING, f"{name} is tried again after it was down", UPSTREAM_DOWN)
     if calls >= ENOUGH_CALLS and failed > UPSTREAM_DEGRADED * calls:
-        return light(State.DEGRADED, f"{name} fails in {wording.share(failed / calls)} of its calls", UPSTREAM_DEGRADED)
+        said = f"{name} fails in {wording.share(failed / calls)} of its calls"
+        return Judgement(State.DEGRADED, said, UPSTREAM_DEGRADED)
+    p95, usual = recent.p95.get(name), readings.usual.p95.get(name)
     if p95 and usual and p95 > SLOW_UPSTREAM_FACTOR * usual:
-        slower = f"{name} is slow: p95 {wording.milliseconds(p95)}, usually {wording.milliseconds(usual)}"
-        return light(State.DEGRADED, slower)
-    if is_refused:
-        return light(State.DEGRADED, f"{name} answers calls but fails its health check")
-    return light(State.OK if seen or _probed(report, readings) else State.NO_DATA)
+        slow = f"{name} is slow: p95 {wording.milliseconds(p95)}, usually {wording.milliseconds(usual)}"
+        return Judgement(State.DEGRADED, slow)
+    if _probe_result(report, readings) is False:
+        return Judgement(State.DEGRADED, f"{name} answers calls but fails its health check")
+    return None
+
+
+def _no_trouble(name: str, readings: Readings) -> Judgement:
+    probe_result = _probe_result(readings.processes.upstreams.get(name), readings)
+    is_known = readings.recent.calls(MINUTES, upstream=name) or probe_result
+    return Judgement(State.OK if is_known else State.NO_DATA)
 
 
 def _upstream_facts(name: str, readings: Readings) -> tuple[str, ...]:
@@ -103,7 +134,7 @@ def _upstream_facts(name: str, readings: Readings) -> tuple[str, ...]:
         facts += [f"p95 {wording.milliseconds(p95)}"] if p95 else []
         return tuple(facts)
     facts.append(f"no calls, {MINUTES}{wording.SPACE}min")
-    if report and report.probe and _probed(report, readings) is not None:
+    if report and report.probe and _probe_result(report, readings) is not None:
         said = "OK" if report.probe.is_ok else "failed"
         facts.append(f"check {said} {wording.clock(report.probe.at, readings.now)}")
     elif report and report.last_success_at:
@@ -111,8 +142,8 @@ def _upstream_facts(name: str, readings: Readings) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _probed(report: UpstreamReport | None, readings: Readings) -> bool | None:
-    """Whether the health check succeeded; None if there was none lately."""
+def _probe_result(report: UpstreamReport | None, readings: Readings) -> bool | None:
+    """Whether the last health check succeeded. None if there was none within PROBE_HOLDS."""
     if report is None or report.probe is None or readings.now - report.probe.at > PROBE_HOLDS:
         return None
     return report.probe.is_ok

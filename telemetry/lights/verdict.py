@@ -1,4 +1,4 @@
-"""The sentence that sums up the lights: state, since when, how much, whose."""
+"""Sums up the lights in a sentence or two: what is bad, since when, how many calls failed, and because of whom."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,13 +10,14 @@ from telemetry.lights.since import Since
 
 BECAUSE_OF = {"upstream": "upstreams", "sluice": "Sluice", "caller": "callers", "policy": "limits you set"}
 UNREPORTED = "No process has reported for 30 seconds, so the states of stores and upstreams are not known."
-MANY_FAILED = 0.05  # above this share, the sentence names an origin even if all lights are good
+MANY_FAILED = 0.05  # a larger share of failed calls is explained even if all lights are good
 
 
 @dataclass(frozen=True, slots=True)
 class CallCounts:
-    """The calls of the page's range. `of_worst`: failed because of the upstream that the worst light is about.
-    `during`: "in the last 15 minutes". `last_at`: the last call ever, if the range has none."""
+    """The calls in the page's range. `during`: the range in words: "in the last 15 minutes". `origins`: failed calls by
+    origin. `of_worst`: calls that failed because of the upstream of the worst light. `last_at`: the last call before
+    the range, if the range has none."""
 
     during: str
     calls: int = 0
@@ -36,10 +37,14 @@ def verdict(lights: Lights, counts: CallCounts, began: Since | None, now: dateti
         return f"No calls {counts.during}; the last one was at {_at(counts.last_at, now)}.{checks}"
     share = counts.failed / counts.calls
     failed = f"{wording.share(share)} failed" if counts.failed else "none failed"
-    whose = f", {_whose(counts)}" if share > MANY_FAILED else ""
-    works = "Everything works. " if lights.is_reported else f"{UNREPORTED} "
-    works = works if lights.has_calls else "No calls in the last 15 minutes. "
-    return f"{works}{_calls(counts.calls)} {counts.during}, {failed}{whose}."
+    because_of = f", {_main_origin(counts)}" if share > MANY_FAILED else ""
+    return f"{_without_problems(lights)} {_calls(counts.calls)} {counts.during}, {failed}{because_of}."
+
+
+def _without_problems(lights: Lights) -> str:
+    if not lights.has_calls:
+        return "No calls in the last 15 minutes."
+    return "Everything works." if lights.is_reported else UNREPORTED
 
 
 def _problem(lights: Lights, worst: Light, began: Since | None, now: datetime) -> str:
@@ -55,8 +60,8 @@ def _counted(worst: Light, counts: CallCounts) -> str:
     if not counts.failed:
         return f"{_calls(counts.calls)} {counts.during}, none failed."
     share = wording.share(counts.failed / counts.calls)
-    of = f"{wording.whole(counts.failed)} of {_calls(counts.calls)} failed {counts.during} ({share})"
-    return f"{of}; {_because_of(worst, counts)}."
+    failed = f"{wording.whole(counts.failed)} of {_calls(counts.calls)} failed {counts.during} ({share})"
+    return f"{failed}; {_because_of(worst, counts)}."
 
 
 def _because_of(worst: Light, counts: CallCounts) -> str:
@@ -64,11 +69,11 @@ def _because_of(worst: Light, counts: CallCounts) -> str:
         return f"{wording.whole(counts.of_worst)} of them because of {worst.name}"
     if worst.part is Component.SLUICE:
         return f"{wording.whole(counts.origins.get('sluice', 0))} of them because of Sluice"
-    return _whose(counts)
+    return _main_origin(counts)
 
 
-def _whose(counts: CallCounts) -> str:
-    """209 of them because of upstreams: the largest origin."""
+def _main_origin(counts: CallCounts) -> str:
+    """209 of them because of upstreams"""
     count, origin = max(((n, name) for name, n in counts.origins.items() if name), default=(0, ""))
     return f"{wording.whole(count)} of them because of {BECAUSE_OF[origin]}" if count else "the origin is not known"
 

@@ -1,4 +1,4 @@
-"""The calls."""
+"""The table of recorded calls, with a column for each figure of a Measurement."""
 
 from datetime import datetime
 from typing import Any
@@ -26,7 +26,7 @@ def _column(figure: Figure) -> "models.Field[Any, Any]":
 
 
 class StoredMeasurement(models.Model):
-    """A column for each figure of a Measurement."""
+    """The columns, as telemetry.measurement declares them."""
 
     vars().update({figure.field: _column(figure) for figure in FIGURES.values()})
 
@@ -36,7 +36,7 @@ class StoredMeasurement(models.Model):
 
 class CallQuerySet(models.QuerySet["TelemetryRecord"]):
     def in_figures(self) -> "CallQuerySet":
-        """The calls that figures count."""
+        """The calls that count in statistics: those of clients, not of staff."""
         return self.exclude(transport__in=OUTSIDE_FIGURES)
 
 

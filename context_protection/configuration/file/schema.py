@@ -7,11 +7,12 @@ from context_protection.configuration.file.profiles import PROFILES
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import ANY, Breadth
 
-WHOLE, SEVERAL, ONE = "settingsOfConnectors", "settingsOfSeveral", "settingsOfOne"
+# Which settings may be set depends on how wide the scope is.
+OF_CONNECTOR, OF_PATTERN, OF_OPERATION = "settingsOfConnectors", "settingsOfSeveral", "settingsOfOne"
 
 
 def file_schema() -> dict[str, Any]:
-    """JSON Schema 2020-12. It has the canonical names; a file may use the other spellings too."""
+    """Has the canonical names of settings only, although a file may use other spellings too."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration file of Sluice",
@@ -30,21 +31,21 @@ def file_schema() -> dict[str, Any]:
         },
         "additionalProperties": False,
         "$defs": {
-            WHOLE: _settings(Breadth.CONNECTOR),
-            SEVERAL: _settings(Breadth.PATTERN),
-            ONE: _settings(Breadth.OPERATION),
+            OF_CONNECTOR: _settings(Breadth.CONNECTOR),
+            OF_PATTERN: _settings(Breadth.PATTERN),
+            OF_OPERATION: _settings(Breadth.OPERATION),
         },
     }
 
 
 def _scopes() -> dict[str, Any]:
     return {
-        GLOBAL: {"description": "Settings for all operations.", **_reference(WHOLE)},
-        CONNECTORS: {"description": "Settings for all operations of a connector.", **_named(_reference(WHOLE))},
+        GLOBAL: {"description": "Settings for all operations.", **_reference(OF_CONNECTOR)},
+        CONNECTORS: {"description": "Settings for all operations of a connector.", **_named(_reference(OF_CONNECTOR))},
         OPERATIONS: {
             "description": "Settings for an operation, or for those whose names match a pattern: list_*",
             "type": ["object", "null"],
-            "patternProperties": {f"\\{ANY}": _reference(SEVERAL), f"^[^{ANY}]+$": _reference(ONE)},
+            "patternProperties": {f"\\{ANY}": _reference(OF_PATTERN), f"^[^{ANY}]+$": _reference(OF_OPERATION)},
             "additionalProperties": False,
         },
     }

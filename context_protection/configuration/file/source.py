@@ -1,5 +1,8 @@
-"""The configuration file: read again when it has changed. A file that is invalid, missing or half-written leaves the
-last good one in force; at start, without any, the defaults."""
+"""Reads the configuration file again whenever it has changed.
+
+If the file is invalid, missing or half-written, the last valid version stays in force. If there has been none since the
+start, the defaults are in force.
+"""
 
 import hashlib
 import logging
@@ -18,7 +21,7 @@ from context_protection.configuration.file.documents import MOST_BYTES, FileProb
 from context_protection.configuration.file.layer import NO_FILE, FileLayer, layer_of
 
 logger = logging.getLogger(__name__)
-MOST_PROBLEMS = 50  # that are reported of one file
+MAX_PROBLEMS = 50  # problems of one file that are reported
 
 Signature = tuple[int, int, int] | str  # modification time, size and inode; or why there is no file
 Check = Callable[[FileLayer], Sequence[FileProblem]]
@@ -26,8 +29,9 @@ Check = Callable[[FileLayer], Sequence[FileProblem]]
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """`path`: "" if no file is configured. `problems`: why the file as it is now is not in force; empty if it is.
-    `digest`: of the content in force; "" if none is. `since`: when this became so."""
+    """Whether the file is in force, and why not. `path`: "" if no file is configured. `problems`: the errors of the
+    current file; empty if it is in force. `digest`: that of the version in force; "" if the defaults are. `since`: the
+    time of the last change of this status."""
 
     path: str = ""
     problems: tuple[FileProblem, ...] = ()
@@ -40,20 +44,20 @@ class FileStatus:
 
     @property
     def stays(self) -> str:
-        """A sentence that says what is in force instead of a refused file."""
+        """A sentence that says what is in force instead of a rejected file."""
         return "The last valid version stays in force." if self.digest else "The defaults are in force."
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """A file that was taken or refused. `changes`: those of a file that was taken."""
+    """The result of reading a changed file. `changes`: what an accepted file changed; empty for a rejected one."""
 
     status: FileStatus
     changes: Sequence[ValueChange] = ()
 
 
 class ConfigurationFile:
-    """The file that CONFIG_FILE names. Not for several threads at once: the loader of budgets has a lock."""
+    """The file that CONFIG_FILE names. Not thread-safe: the loader of budgets calls it under its own lock."""
 
     def __init__(self) -> None:
         self._forget("")
@@ -62,8 +66,9 @@ class ConfigurationFile:
         self.layer = NO_FILE
         self.status = FileStatus(path)
         self.outcomes: deque[FileOutcome] = deque(maxlen=100)  # for the watcher to report
-        self._seen: Signature | None = None  # the file that was read last
-        self._waiting: tuple[FileLayer, str] | None = None  # valid by itself; it contradicts other layers
+        self._seen: Signature | None = None  # of the version that was read last
+        # A layer that is valid by itself but contradicts another layer, and its digest.
+        self._waiting: tuple[FileLayer, str] | None = None
 
     @property
     def path(self) -> str:
@@ -71,18 +76,18 @@ class ConfigurationFile:
 
     @property
     def has_changed(self) -> bool:
-        """Whether the file is another than the one that was read last. One stat."""
+        """Whether the file has changed since it was read last. Costs one stat."""
         return bool(self.path) and signature(self.path) != self._seen
 
     def latest(self, check: Check) -> FileLayer:
-        """The layer in force, after reading the file if it has changed. `check`: what a new layer contradicts. Blocks;
-        never raises."""
+        """Reads the file if it has changed, and returns the layer in force. `check` returns the contradictions between
+        a new layer and the others. Blocks. Never raises."""
         if self.path != self.status.path:
             self._forget(self.path)
         if self.has_changed:
             self._read(check)
         elif self._waiting is not None and not check(self._waiting[0]):  # another layer has changed
-            self._take(*self._waiting)
+            self._accept(*self._waiting)
         return self.layer
 
     def _read(self, check: Check) -> None:
@@ -92,14 +97,14 @@ class ConfigurationFile:
             layer, problems = layer_of(parsed(content, Path(self.path).suffix.lower()))
         except InvalidDocument as error:
             self._seen = signature(self.path)
-            self._refuse([error.problem])
+            self._reject([error.problem])
             return
         digest = hashlib.sha256(content).hexdigest()[:12]
         if not problems and (problems := list(check(layer))):
             self._waiting = layer, digest
-        self._refuse(problems) if problems else self._take(layer, digest)
+        self._reject(problems) if problems else self._accept(layer, digest)
 
-    def _take(self, layer: FileLayer, digest: str) -> None:
+    def _accept(self, layer: FileLayer, digest: str) -> None:
         changes = set_values(self.layer.values, layer.values)
         self._waiting, self.layer = None, layer
         self.status = FileStatus(self.path, digest=digest, since=datetime.now(UTC))
@@ -107,16 +112,17 @@ class ConfigurationFile:
         fields = {each.key: each.words for each in changes}
         logger.info("configuration changed", extra={"kind": "file", "object": self.status.name, "fields": fields})
 
-    def _refuse(self, problems: Sequence[FileProblem]) -> None:
-        shown = tuple(problems[:MOST_PROBLEMS])
+    def _reject(self, problems: Sequence[FileProblem]) -> None:
+        shown = tuple(problems[:MAX_PROBLEMS])
         self.status = replace(self.status, path=self.path, problems=shown, since=datetime.now(UTC))
         self.outcomes.append(FileOutcome(self.status))
         extra = {"file": self.path, "problems": list(map(str, shown)), "instead": self.status.stays}
-        logger.error("configuration file refused", extra=extra)
+        logger.error("configuration file rejected", extra=extra)
 
 
 def content_of(path: str) -> tuple[bytes, Signature]:
-    """The file's content, and its signature. Raises InvalidDocument, also if the file changes meanwhile."""
+    """The file's content, and its signature. Raises InvalidDocument if the file cannot be read, or changes while it is
+    read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -131,10 +137,10 @@ def content_of(path: str) -> tuple[bytes, Signature]:
         raise _unreadable(path, error) from None
     finally:
         os.close(handle)
-    read = _signature(found)
-    if read != signature(path):
+    read_signature = _signature(found)
+    if read_signature != signature(path):
         raise InvalidDocument(FileProblem(None, "", f"{path} was changed or removed while it was read."))
-    return content, read
+    return content, read_signature
 
 
 def signature(path: str) -> Signature:

@@ -1,4 +1,4 @@
-"""Explains an empty list: how many rows each filter alone lets through, and which values are nearest to a text."""
+"""Explains an empty list: how many rows each filter alone lets through, and which values resemble a requested one."""
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,16 +12,16 @@ from context_protection.core.query.columns import QueryColumn, fold
 from context_protection.core.query.conditions import Condition, Conditions, Op
 from context_protection.core.query.words import PARAMETER, SearchWords
 
-MAX_FILTERS = 3  # filters that are counted
+MAX_FILTERS = 3  # filters whose rows are counted
 MAX_NEAREST = 3
 MAX_VALUES = 2000  # the most frequent values of a column, which are compared with the requested value
-SIMILAR = 0.6
+SIMILAR = 0.6  # the cutoff of difflib
 COUNT = GroupMetric("count", Reduction.COUNT)
 
 
 @dataclass(frozen=True)
 class GivenFilter:
-    """A filter of a call: its parameter and value, the column that it filters by (None: any), and how many rows pass it
+    """A filter of a call. `column`: None if it is not on one column. `passing`: counts the rows that pass this filter
     alone."""
 
     parameter: str
@@ -31,7 +31,8 @@ class GivenFilter:
 
 
 class Filterable(Protocol):
-    """`given`: the filters that the list's own parameters set. `unfiltered`: the rows without them."""
+    """Rows that can be counted. `given`: the filters that the list's own parameters set. `unfiltered`: the rows without
+    them."""
 
     @property
     def given(self) -> Sequence[GivenFilter]: ...
@@ -47,31 +48,34 @@ class Filterable(Protocol):
 
 
 def notes(rows: Filterable, wanted: Conditions, words: SearchWords | None) -> list[str]:
-    """The notes on a list of `rows` that the filters, `wanted` and `words` leave empty. May query the rows."""
+    """Explains why no row passes the list's own filters, the conditions `wanted` and the search `words` together. May
+    query the rows."""
     every = rows.unfiltered
     searches = [] if words is None else [_as_search(PARAMETER, words, every)]
-    passing = _passing([*searches, *rows.given, *(_as_filter(each, every) for each in wanted.every)])
-    if not passing:
+    counted = _counted([*searches, *rows.given, *(_as_filter(each, every) for each in wanted.every)])
+    if not counted:
         return []
-    alone = ", ".join(f"{shown(each.parameter)} {count:,}" for each, count in passing)
-    about = [f"Rows that each filter alone lets through: {alone}."]
-    for each in (each for each, count in passing if count == 0):
+    found = [f"Rows that each filter alone lets through: {_listed(counted)}."]
+    for each in [each for each, count in counted if count == 0]:
         if near := _nearest(each, every):
-            about.append(f"{shown(each.parameter)}: nearest to {shown(each.value)!r} are {near}.")
+            found.append(f"{shown(each.parameter)}: nearest to {shown(each.value)!r} are {near}.")
         if each.parameter == PARAMETER and words and len(words.each) > 1:
-            apart = _passing([_as_search(word.text, word, every) for word in words.each])
-            counts = ", ".join(f"{shown(word.parameter)} {count:,}" for word, count in apart)
-            about.append(f"Rows with each word of search alone: {counts}.")
-    return about
+            by_word = _counted([_as_search(word.text, word, every) for word in words.each])
+            found.append(f"Rows with each word of search alone: {_listed(by_word)}.")
+    return found
 
 
-def _passing(filters: Sequence[GivenFilter]) -> list[tuple[GivenFilter, int]]:
-    """The first MAX_FILTERS filters, each with the rows that pass it alone."""
+def _counted(filters: Sequence[GivenFilter]) -> list[tuple[GivenFilter, int]]:
+    """The first MAX_FILTERS filters, each with the number of rows that pass it alone."""
     counted = []
     for each in filters[:MAX_FILTERS]:
-        with suppress(InvalidArgument):  # too many rows to look into
+        with suppress(InvalidArgument):  # too many rows to count
             counted.append((each, each.passing()))
     return counted
+
+
+def _listed(counted: Sequence[tuple[GivenFilter, int]]) -> str:
+    return ", ".join(f"{shown(each.parameter)} {count:,}" for each, count in counted)
 
 
 def _as_search(name: str, words: SearchWords, rows: Filterable) -> GivenFilter:
@@ -96,21 +100,23 @@ def _count(rows: Filterable) -> int:
 
 
 def _nearest(given: GivenFilter, rows: Filterable) -> str:
-    """The values most like the given text, with their counts; empty if there are none, or lists withhold them."""
+    """The values of the column that resemble the filter's text most, with their counts. "" if there are none, or if
+    its values may not be shown."""
     if not isinstance(given.value, str) or given.column is None or given.column.only_where:
         return ""
     key = GroupKey("value", given.column)
     found: Sequence[Mapping[str, Any]] = []
-    with suppress(InvalidArgument):  # too many rows to look into
+    with suppress(InvalidArgument):  # too many rows to group
         found = rows.grouped(Aggregation((key,), (COUNT,), order=1, descending=True, limit=MAX_VALUES)).rows
     counts = {each["value"]: each["count"] for each in found if isinstance(each["value"], str)}
     return ", ".join(f"{shown(value)} ({counts[value]:,})" for value in _most_like(given.value, counts))
 
 
 def _most_like(text: str, values: Iterable[str]) -> list[str]:
+    """Equal values first (upper and lower case aside), then those that contain the text, then similar ones."""
     wanted, folded = fold(text), {value: fold(value) for value in values}
     same = [value for value, plain in folded.items() if plain == wanted]
-    within = [value for value, plain in folded.items() if wanted in plain and value not in same]
+    containing = [value for value, plain in folded.items() if wanted in plain and value not in same]
     close = difflib.get_close_matches(wanted, set(folded.values()), n=MAX_NEAREST, cutoff=SIMILAR)
     similar = [value for plain in close for value, each in folded.items() if each == plain]
-    return list(dict.fromkeys([*same, *within, *similar]))[:MAX_NEAREST]
+    return list(dict.fromkeys([*same, *containing, *similar]))[:MAX_NEAREST]

@@ -6,7 +6,7 @@ from functools import lru_cache
 from context_protection.core.redaction import terms, vocabulary
 from context_protection.core.redaction.folding import compact, spaced
 
-_COUNTED = frozenset({"tokens"})  # a count of a model's tokens, not a secret
+_NOT_SECRET = frozenset({"tokens"})  # usually a count of a model's tokens
 LONGEST = 200  # characters of a name that are examined
 _WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
 _NUMBERED = re.compile(r" \d{1,2}$")
@@ -19,15 +19,15 @@ _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{
 def secret_kind(name: str) -> str | None:
     """The kind of secret that a field of this name holds, such as "door code" or "PIN"; None if it holds no secret."""
     words = spaced(name[:LONGEST])
-    if words in _COUNTED:
+    if words in _NOT_SECRET:
         return None
     return _WHOLE.get(words.replace(" ", "")) or terms.kind_of_words(words, of_field=True)
 
 
 @lru_cache(maxsize=16384)
 def nested_kind(holder: str, name: str) -> str | None:
-    """The kind of secret that a field holds according to its own name and its holder's name together, as in
-    `{"entry": {"codes": ["4711"]}}`; None if it holds none. `holder`: the name of the object with the field."""
+    """The kind of secret that a field holds, judged by its name together with that of its holder, the object around it:
+    `{"entry": {"codes": ["4711"]}}`. None if it holds no secret."""
     words, own = spaced(holder[:LONGEST]), compact(name[:LONGEST])
     if own in vocabulary.VALUE_NAMES:
         return terms.place_of_words(words)
@@ -38,10 +38,11 @@ def nested_kind(holder: str, name: str) -> str | None:
 
 @lru_cache(maxsize=16384)
 def holder_below(holder: str, name: str) -> str:
-    """The `holder` of the fields below `name`: `name` itself or, if it is meaningless, its own `holder`."""
+    """The holder's name for the fields inside the object `name`. It is `name`, or that of the object around it if
+    `name` says nothing (`data`, `value`, `code`, a number)."""
     own = compact(name[:LONGEST])
-    says_nothing = own in vocabulary.BETWEEN or own in vocabulary.VALUE_NAMES or own in terms.CODE_NAMES
-    return holder if holder and (says_nothing or not own or own.isdecimal()) else name
+    is_generic = own in vocabulary.BETWEEN or own in vocabulary.VALUE_NAMES or own in terms.CODE_NAMES
+    return holder if holder and (is_generic or not own or own.isdecimal()) else name
 
 
 @lru_cache(maxsize=8192)
@@ -79,5 +80,6 @@ def label_kind(label: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def place_kind(name: str) -> str | None:
-    """The kind of code for a name that is only a place ("Garage", "Front door 2"); None for other names."""
+    """The kind of code that is meant if a name is nothing but a place: "Garage", "Front door 2". None for other
+    names."""
     return terms.place_of_words(_NUMBERED.sub("", spaced(name[:LONGEST])))

@@ -1,7 +1,7 @@
-"""Finds out whether a SQL statement mixes amounts of several currencies, from its parsed form.
+"""Finds out whether a parsed SQL statement mixes amounts of several currencies.
 
-Amounts are followed by name from the tables through subqueries to the result: an amount that is added, ranked, compared
-or shown needs its currency beside it, or a condition that leaves one currency.
+Amounts are followed by name from the tables through subqueries to the result. A statement mixes them if it adds, ranks,
+compares or shows amounts of several currencies, unless their currency stands beside them or a condition selects one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ quantile_disc approx_quantile stddev stddev_pop stddev_samp variance var_pop var
 max_by min_by wavg weighted_avg
 """
 _AGGREGATES = frozenset(_AGGREGATING.split())
-# Their results are never amounts.
+# Functions, windows and operators whose results are never amounts.
 _PLAIN = frozenset({"count", "count_star", "count_if", "countif", "approx_count_distinct", "sign", "typeof"})
 _PLAIN_WINDOWS = ("WINDOW_ROW_NUMBER", "WINDOW_RANK", "WINDOW_NTILE", "WINDOW_PERCENT", "WINDOW_CUME")
 _PLAIN_OPERATORS = ("OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_NOT", "COMPARE_IN", "COMPARE_NOT_IN")
@@ -28,14 +28,16 @@ _EQUAL = ("COMPARE_EQUAL", "COMPARE_NOT_DISTINCT_FROM")
 
 MAX_ROUNDS = 30  # levels of subqueries through which names are followed
 _NUMBERS = ("BIGINT", "HUGEINT", "DOUBLE")
-_NO_UNIT: "Unit" = ("", ())
+Unit = tuple[str, tuple[str, ...]]  # the column with the currencies of a number, and the currencies that occur
+_NO_UNIT: Unit = ("", ())
 
 Node = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """An amount column of a table: the column with its currencies (empty: none), and those that occur."""
+    """A column of amounts. `unit`: the column with their currencies; "" if there is none. `currencies`: those that
+    occur."""
 
     table: str
     name: str
@@ -43,49 +45,47 @@ class Amount:
     currencies: tuple[str, ...]
 
 
-Unit = tuple[str, tuple[str, ...]]  # the column with the currencies of a number, and those that occur
-
-
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The unit of each column of a statement's result, and notes if the statement mixes units."""
+    """The unit of each column of a statement's result, and a note for the caller if the statement mixes currencies."""
 
     units: Sequence[Unit]
     notes: tuple[str, ...] = ()
 
 
 def of_table(table: str, columns: Sequence[Column], built: Sequence[Tabulated]) -> list[Amount]:
-    """The amounts of a table: declared ones and, beside a column called currency, those that are called so."""
+    """The amount columns of a table: the declared ones and, if the table has a currency column, those with the name of
+    an amount."""
     values = {each.name: each.values for each in built}
     units = {each.name: each.unit for each in columns if each.unit in values}
-    found = next((name for name in values if currencies.is_currency(name)), None)
-    if found is not None:
-        amounts = (each.name for each in built if each.type in _NUMBERS or each.type.startswith("DECIMAL"))
-        units = {name: found for name in amounts if currencies.is_amount(name)} | units
+    currency = next((name for name in values if currencies.is_currency(name)), None)
+    if currency is not None:
+        numbers = (each.name for each in built if each.type in _NUMBERS or each.type.startswith("DECIMAL"))
+        units = {name: currency for name in numbers if currencies.is_amount(name)} | units
     occurring = {unit: tuple(sorted({str(each) for each in values[unit] if each})) for unit in set(units.values())}
     computed = [Amount(table, each.name, "", each.units) for each in columns if each.units and each.name not in units]
     return [*(Amount(table, name, unit, occurring[unit]) for name, unit in units.items()), *computed]
 
 
 def explained(tree: str, amounts: Sequence[Amount], names: Sequence[str]) -> Explained:
-    """`tree`: the JSON of the parsed statement. `names`: the columns of its result."""
+    """Explains a statement. `tree`: its parsed form as JSON. `names`: the columns of its result."""
     if not amounts:
         return Explained([_NO_UNIT] * len(names))
     try:
         statement = _Statement(orjson.loads(tree), amounts)
         mixed = statement.mixed()
         return Explained(statement.units_of_result(names), (_note(mixed),) if mixed else ())
-    except (orjson.JSONDecodeError, RecursionError, _TooDeep):  # nested too deeply to follow: any amount may be mixed
+    except (orjson.JSONDecodeError, RecursionError, _TooDeep):  # cannot be followed: assume that it mixes them
         several = {each for each in amounts if len(each.currencies) > 1}
         return Explained([_NO_UNIT] * len(names), (_note(several),) if several else ())
 
 
 class _TooDeep(Exception):
-    """The statement's names cannot be followed to their tables in MAX_ROUNDS."""
+    """The statement's names cannot be followed to their tables within MAX_ROUNDS."""
 
 
 class _Statement:
-    """`amounts`: those of all tables."""
+    """A parsed statement. `amounts`: those of all tables, used or not."""
 
     def __init__(self, tree: Node, amounts: Sequence[Amount]) -> None:
         self.tree = tree
@@ -95,21 +95,23 @@ class _Statement:
             for each in self.nodes
             if each.get("type") == "BASE_TABLE"
         }
-        self.every = [each for each in amounts if each.table.lower() in self.aliases.values()]
-        self.carried: dict[str, set[Amount]] = {}  # amounts by the names that subqueries and the result give them
-        self.units: dict[str, set[Amount]] = {}  # the same for the columns with their currencies
+        self.amounts = [each for each in amounts if each.table.lower() in self.aliases.values()]
+        # By the aliases in subqueries and in the result: the amounts that the expression is computed from, and those
+        # whose currency it is.
+        self.computed_from: dict[str, set[Amount]] = {}
+        self.units: dict[str, set[Amount]] = {}
         self._follow_names()
 
     def _follow_names(self) -> None:
-        """Raises _TooDeep if names are defined by other names too often."""
+        """Repeats until no alias gets another amount. Raises _TooDeep if that takes more than MAX_ROUNDS."""
         named = [each for each in self.nodes if each.get("alias") and "class" in each]
         known = 0
         for _ in range(MAX_ROUNDS):
             for each in named:
                 name = each["alias"].lower()
                 self.units.setdefault(name, set()).update(self.unit_of(each))
-                self.carried.setdefault(name, set()).update(self.carried_by(each))
-            found = sum(map(len, [*self.carried.values(), *self.units.values()]))
+                self.computed_from.setdefault(name, set()).update(self.amounts_in(each))
+            found = sum(map(len, [*self.computed_from.values(), *self.units.values()]))
             if found == known:
                 return
             known = found
@@ -122,7 +124,7 @@ class _Statement:
         table = self.aliases.get(above[-1]) if above else None
         found = {
             each
-            for each in self.every
+            for each in self.amounts
             if getattr(each, attribute).lower() == name and (table is None or each.table.lower() == table)
         }
         return found if table is not None else found | derived.get(name, set())
@@ -133,15 +135,15 @@ class _Statement:
             return self.unit_of(node["child"])
         return self._resolved(node, "unit", self.units) if node.get("class") == "COLUMN_REF" else set()
 
-    def carried_by(self, node: Any) -> set[Amount]:
+    def amounts_in(self, node: Any) -> set[Amount]:
         """The amounts that the expression's value is computed from."""
         if isinstance(node, list):
-            return set().union(*map(self.carried_by, node))
+            return set().union(*map(self.amounts_in, node))
         if not isinstance(node, dict):
             return set()
         match node.get("class"):
             case "COLUMN_REF":
-                return self._resolved(node, "name", self.carried)
+                return self._resolved(node, "name", self.computed_from)
             case "COMPARISON" | "CONJUNCTION" | "BETWEEN":
                 return set()
             case "OPERATOR" if node["type"] in _PLAIN_OPERATORS:
@@ -151,20 +153,20 @@ class _Statement:
             case "WINDOW" if node["type"].startswith(_PLAIN_WINDOWS):
                 return set()
             case "FUNCTION" | "WINDOW":
-                return self.carried_by(node["arguments"])
+                return self.amounts_in(node["arguments"])
             case "CASE":
-                return self.carried_by([node["else_expr"], *(each["then_expr"] for each in node["case_checks"])])
-        return self.carried_by(list(node.values()))
+                return self.amounts_in([node["else_expr"], *(each["then_expr"] for each in node["case_checks"])])
+        return self.amounts_in(list(node.values()))
 
     # -- What the statement does --------------------------------------------------------------------
 
     def mixed(self) -> set[Amount]:
         """The amounts that the statement treats as if they were of one currency."""
         added, shown = self._aggregated() - self._grouped(), self._shown() - self._selected(self._columns())
-        found = (added | self._ranked() | self._compared() | shown) - self._pinned()
+        found = (added | self._ranked() | self._compared() | shown) - self._limited()
         return found if len({name for each in found for name in each.currencies}) > 1 else set()
 
-    def _pinned(self) -> set[Amount]:
+    def _limited(self) -> set[Amount]:
         """The amounts that a condition such as `currency = 'EUR'` limits to one currency."""
         left: dict[Amount, set[str]] = {}
         for each in self.nodes:
@@ -174,8 +176,8 @@ class _Statement:
         return {amount for amount, wanted in left.items() if len(wanted) == 1}
 
     def _grouped(self) -> set[Amount]:
-        """The amounts whose currency groups the rows: in an aggregation, every column that is selected as it is
-        does."""
+        """The amounts whose currency groups the rows. In an aggregation, every column that is selected without a
+        function counts as grouping."""
         found: set[Amount] = set()
         for each in self.nodes:
             columns = each.get("select_list", ())
@@ -191,18 +193,19 @@ class _Statement:
         found: set[Amount] = set()
         for each in self.nodes:
             if each.get("function_name", "").lower() in _AGGREGATES:
-                found |= self.carried_by(each["arguments"])
+                found |= self.amounts_in(each["arguments"])
         return found
 
     def _ranked(self) -> set[Amount]:
-        """The amounts that rows are ordered by, unless their currency comes before them, or divides the rows."""
+        """The amounts that rows are ordered by, unless their currency comes earlier in the order, or the window is
+        partitioned by it."""
         found: set[Amount] = set()
         for each in self.nodes:
             orders = [order["expression"] for order in each.get("orders", ()) if isinstance(order, dict)]
             before = self._selected(each.get("partitions", ()))
             for expression in orders:
                 before |= self.unit_of(expression)
-                found |= self.carried_by(self._at_position(expression)) - before
+                found |= self.amounts_in(self._at_position(expression)) - before
         return found
 
     def _at_position(self, expression: Node) -> Any:
@@ -217,19 +220,19 @@ class _Statement:
         found: set[Amount] = set()
         for each in self.nodes:
             if each.get("class") == "BETWEEN":
-                found |= self.carried_by(each["input"])
+                found |= self.amounts_in(each["input"])
             elif each.get("class") == "COMPARISON":
                 for one, other in ((each["left"], each["right"]), (each["right"], each["left"])):
                     text = str((other.get("literal") or {}).get("text", "0"))
-                    found |= self.carried_by(one) if text.strip("0.") else set()
+                    found |= self.amounts_in(one) if text.strip("0.") else set()
         return found
 
     def _shown(self) -> set[Amount]:
         columns = self._columns()
-        return set() if any(each.get("class") == "STAR" for each in columns) else self.carried_by(columns)
+        return set() if any(each.get("class") == "STAR" for each in columns) else self.amounts_in(columns)
 
     def _columns(self) -> Sequence[Node]:
-        """The columns of the result, as they are written. Empty for UNION and the like."""
+        """The columns of the result, as the statement has them. Empty for UNION and other statements without a list."""
         statement = self.tree["statements"][0]["node"]
         columns: Sequence[Node] = statement.get("select_list", [])
         return columns
@@ -238,22 +241,22 @@ class _Statement:
 
     def units_of_result(self, names: Sequence[str]) -> list[Unit]:
         """The units of the result's columns, which are called `names`."""
-        written = self._columns()
-        if len(written) != len(names) or any(each.get("class") == "STAR" for each in written):
-            written = [{"class": "COLUMN_REF", "column_names": [name]} for name in names]
-        units = {name: self.unit_of(each) for name, each in zip(names, written, strict=True)}
-        pinned = self._pinned()
-        return [self._unit(self.carried_by(each) - pinned, units) for each in written]
+        columns = self._columns()
+        if len(columns) != len(names) or any(each.get("class") == "STAR" for each in columns):
+            columns = [{"class": "COLUMN_REF", "column_names": [name]} for name in names]
+        units = {name: self.unit_of(each) for name, each in zip(names, columns, strict=True)}
+        limited = self._limited()
+        return [self._unit(self.amounts_in(each) - limited, units) for each in columns]
 
-    def _unit(self, carried: set[Amount], units: Mapping[str, set[Amount]]) -> Unit:
-        if not carried:
+    def _unit(self, amounts: set[Amount], units: Mapping[str, set[Amount]]) -> Unit:
+        if not amounts:
             return _NO_UNIT
-        unit = next((name for name, each in units.items() if carried <= each), "")
-        return unit, () if unit else tuple(sorted({name for each in carried for name in each.currencies}))
+        unit = next((name for name, each in units.items() if amounts <= each), "")
+        return unit, () if unit else tuple(sorted({name for each in amounts for name in each.currencies}))
 
 
 def _equal(node: Node) -> Iterator[tuple[Node, Node]]:
-    """The two sides of an equation, each as the first."""
+    """Both sides of an equation, in either order. `x IN (y)` counts as one."""
     sides = [node["left"], node["right"]] if node.get("type") in _EQUAL and "left" in node else []
     if node.get("type") == "COMPARE_IN" and len(node["children"]) == 2:
         sides = node["children"]

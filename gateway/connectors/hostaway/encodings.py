@@ -13,15 +13,15 @@ import charset_normalizer
 from gateway.connectors.hostaway.text_redaction import redacted_parts
 
 BLOCK = 1 << 20  # bytes
-SAMPLE = 1 << 16  # bytes from which an encoding is guessed
+SAMPLE = 1 << 16  # bytes that an encoding is guessed from
 UTF_8 = "utf-8"
-# If several encodings fit equally well, the most common one is chosen. The Unicode encodings in `_NEVER` are not
-# guessed, as a file in one of them would begin with a byte order mark.
+# If several encodings fit equally well, the most common one is chosen. Files in the Unicode encodings of
+# `_NOT_GUESSED` normally begin with a byte order mark.
 _COMMON = ("cp1252", "cp1251", "cp1250", "cp932", "gb18030", "big5", "cp949")
-_NEVER = ["utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le"]
-# UTF-8's byte order mark stays in the text as its first character. UTF-32 precedes UTF-16, as the two little-endian
-# marks begin with the same bytes.
-_MARKED = (
+_NOT_GUESSED = ["utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "utf_32_be", "utf_32_le"]
+# UTF-8's byte order mark is absent here: it stays in the text as its first character. UTF-32 comes before UTF-16,
+# because both little-endian marks begin with the same bytes.
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -30,7 +30,7 @@ _MARKED = (
 
 
 class NotText(ValueError):
-    """The bytes are not text in that encoding. `at`: the approximate position of an invalid byte."""
+    """The file is not text in this encoding. `at`: the approximate position of an invalid byte."""
 
     def __init__(self, at: int) -> None:
         super().__init__(f"This is not text: see byte {at}.")
@@ -64,7 +64,7 @@ class FileSource:
                 yield block
 
     def sample(self, at: int) -> bytes:
-        """Bytes around position `at`, cut at line ends if lines are short."""
+        """The bytes around position `at`, in whole lines unless the lines are long."""
         with self.open() as file:
             file.seek(start := max(0, at - SAMPLE // 4))
             before, behind = file.read(at - start), file.read(SAMPLE)
@@ -77,8 +77,8 @@ class FileSource:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Facts about a text after its secrets were masked. `digest`: hexadecimal SHA-256 of its UTF-8. `bytes`: its size
-    in UTF-8."""
+    """The size and digest of a text whose secrets are masked. `digest`: hexadecimal SHA-256 of its UTF-8. `bytes`: its
+    size in UTF-8. `encoding`: that of the file."""
 
     encoding: str
     digest: str
@@ -89,7 +89,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that was read to its end. `figures` is None if it is not text: it has NUL characters, or no encoding
+    """What was found by reading a file to its end. `figures` is None if it is not text: it contains NUL, or no encoding
     fits."""
 
     source: FileSource
@@ -97,7 +97,7 @@ class File:
     figures: Figures | None
 
 
-def look_at(place: Path | bytes) -> File:
+def read_file(place: Path | bytes) -> File:
     """Reads the whole file, once for its digest and once for each encoding tried. Raises OSError."""
     source = FileSource.of(place)
     sha256 = hashlib.sha256()
@@ -107,10 +107,10 @@ def look_at(place: Path | bytes) -> File:
 
 
 def _figures(source: FileSource) -> Figures | None:
-    """Decodes by the byte order mark, else as UTF-8, else in the encoding guessed from the first bytes that are not
-    UTF-8."""
+    """Decodes as the byte order mark says, or as UTF-8. If the bytes are not UTF-8, guesses the encoding from those
+    around the first invalid one."""
     head = source.sample(0)
-    encoding = next((name for mark, name in _MARKED if head.startswith(mark)), UTF_8)
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), UTF_8)
     try:
         return _read_through(source, encoding)
     except NotText as error:
@@ -123,7 +123,7 @@ def _figures(source: FileSource) -> Figures | None:
 
 
 def _guessed(sample: bytes) -> str | None:
-    matches = list(charset_normalizer.from_bytes(sample, cp_exclusion=_NEVER, enable_fallback=False))
+    matches = list(charset_normalizer.from_bytes(sample, cp_exclusion=_NOT_GUESSED, enable_fallback=False))
     if not matches:
         return None
     best = [match for match in matches if match.chaos <= matches[0].chaos]

@@ -20,7 +20,7 @@ from context_protection.core.redaction import redact, redact_text
 from context_protection.core.text_traits import chunk_sizes_of
 from gateway.connectors.hostaway import originals, pieces, stored_plans, values
 from gateway.connectors.hostaway.document_texts import DocumentText
-from gateway.connectors.hostaway.encodings import Figures, File, decoded_again, look_at
+from gateway.connectors.hostaway.encodings import Figures, File, decoded_again, read_file
 from gateway.connectors.hostaway.field_table import FieldTable
 from gateway.connectors.hostaway.models import (
     Booking,
@@ -105,7 +105,7 @@ def prepare_document(
 ) -> PreparedDocument:
     """Reads a file of any size in constant memory, and stores its text. A long text is planned under the limits in
     force. `progress` is called with the current step and its share done. Raises OSError, FileChanged."""
-    file = look_at(place)
+    file = read_file(place)
     media_type = media_type or ("text/plain" if file.figures else "application/octet-stream")
     if (figures := file.figures) is not None:
         _store_text(file, figures, lambda chars: progress("stored", chars / max(figures.chars, 1)))

@@ -1,4 +1,4 @@
-"""Parses a query: its verb, the objects that it asks for, and their owner or parent."""
+"""Parses a query of a tool search: its verb, its objects, and what owns or contains them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,10 @@ from gateway.connectors.tools.synonyms import GENERIC, NOUNS, plainly
 from gateway.connectors.tools.words import KNOWN_VERBS, MINE, STOP_WORDS, singular, words
 
 MAX_WORDS = 24  # words of a query that are searched for
-FAINT = 0.3  # how much a vague word counts, and what a row shall be about
-GENERIC_VERB = 0.25  # how much a verb counts that says only what shall be done: show, create
-OTHER_VERB = 0.5  # how much another verb counts: what it is done to matters more
+# Weights of words. All others weigh 1.
+FAINT = 0.3  # a vague word, or one that describes the content of the rows
+GENERIC_VERB = 0.25  # a verb that most APIs have: show, create
+OTHER_VERB = 0.5  # any other verb, because its object tells more about the tool
 
 
 def _set(text: str) -> frozenset[str]:
@@ -46,11 +47,18 @@ _PEOPLE: Mapping[str, float] = dict.fromkeys(("member", "person", "user"), 1.0)
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """The parts of a query. `terms`: its telling words, each with how much it counts before its rarity is known.
-    `wanted`: the words for what is wanted: "members", of "members of a group". `verb`: "" if there is none. `agent`:
-    the verb whose doers are wanted: "who follows me". `people`: it asks who. `implied`: words that it means, but does
-    not have: "me", of "my videos". `many`, `one`: it wants a list, or one of its rows. `pairs`: neighbours among all of
-    its words."""
+    """The parts of a query.
+
+    `terms`: the words that may name a tool, with their weights; how rare a word is among the tools is not in them.
+    `wanted`: the words for the object: "members" in "members of a group".
+    `verb`: "" if the query has none.
+    `asked`: the intents of the verb.
+    `agent`: the verb of a question for people: "follows" in "who follows me".
+    `people`: the query begins with "who".
+    `implied`: words that the query means without having them, with their weights: "me" for "my videos".
+    `many`, `one`: the query wants a list, or a single record.
+    `pairs`: each two neighbouring words of the query.
+    """
 
     terms: Mapping[str, float]
     wanted: frozenset[str] = frozenset()
@@ -93,15 +101,17 @@ class ParsedQuery:
 
 
 def query_words(query: str) -> list[str]:
-    """The words of a query that may name a tool, each once. If there are none, all of its words."""
+    """The words of a query without stop words and numbers, each once. If nothing is left, all of its words."""
     every = list(dict.fromkeys(words(plainly(query))))
     telling = [word for word in every if word not in STOP_WORDS and not word.isdecimal()]
     return telling or every
 
 
 def _verb(said: Sequence[str], owners: set[str]) -> tuple[int, str]:
-    """The place of the first word that is not polite, and that word if it is a verb. A word that may be a noun is one
-    only before a determiner, a particle or a preposition: comment on an issue; not: comments on an issue."""
+    """The position of the first word after polite ones, and that word if it is a verb, else "".
+
+    A word that may also be a noun is taken for a verb only if a determiner, a particle or a preposition follows: it is
+    a verb in "comment on an issue", and a noun in "comment of a user"."""
     start = next((place for place, word in enumerate(said) if word not in _POLITE), len(said))
     first, after = said[start : start + 1], said[start + 1 :]
     is_question = said[:1] == ["how"] and start < 2
@@ -116,28 +126,28 @@ def _verb(said: Sequence[str], owners: set[str]) -> tuple[int, str]:
 
 
 def _asked(verb: str, after: Sequence[str]) -> frozenset[Does]:
-    """The intents of the verb. If it can make something, a new one is made by it: open a ticket."""
+    """The intents of the verb. A verb that may create something does so before an indefinite article: open a ticket."""
     asked = asked_by(verb)
     is_new = Does.CREATE in asked and after[:1] in (["a"], ["an"], ["another"])
     return asked - {Does.READ, Does.UPDATE} if is_new else asked
 
 
 def _wanted(said: Sequence[str], others: set[str] | frozenset[str]) -> list[str]:
-    """ "the open issues of a repository": open, issues. "a user's password": password."""
+    """The words for the object: open, issues in "the open issues of a repository"; password in "a user's password"."""
     end = next((place for place, word in enumerate(said) if word in _BEFORE_OWNERS), len(said))
     return [word for word in said[:end] if word not in STOP_WORDS | _DETAILS and word not in others]
 
 
 def _about(plain: str) -> frozenset[str]:
-    """The words for what a row shall be about or be like, if it is said what it is: articles about the budget, orders
-    that were shipped."""
+    """The words that describe the content of the rows: budget in "articles about the budget", shipped in "orders that
+    were shipped". None if the query does not name the rows themselves."""
     topic = _TOPIC.search(plain)
     before = set(words(plain[: topic.start()])) if topic else set()
     return frozenset(words(topic[1])) if topic and before - STOP_WORDS - _DETAILS - KNOWN_VERBS else frozenset()
 
 
 def _agent(said: Sequence[str]) -> str:
-    """ "who follows me", "who is watching": follows, watching."""
+    """The verb of a question for people: follows in "who follows me", watching in "who is watching"."""
     if said[:1] != ["who"]:
         return ""
     after = [word for word in said[1:3] if word not in ("is", "has", "have", "are")]

@@ -1,4 +1,5 @@
-"""The page that sets the configuration, or one object, back to a moment: first what would change, then the reason."""
+"""The page that rolls the configuration, or one object, back to a moment. It first shows what would change, and then
+asks for a reason."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -19,7 +20,7 @@ from telemetry import wording
 from telemetry.pages.address import Address
 from telemetry.pages.shell import page, show
 
-OVERTAKEN = "The configuration has changed since you saw this plan. Here is the new one."
+PLAN_IS_STALE = "The configuration has changed since you saw this plan. Here is the new one."
 
 
 class RollbackForm(forms.Form):
@@ -56,23 +57,27 @@ def roll_back(request: HttpRequest, address: Address) -> HttpResponseBase:
     if request.method != "POST" or not found.steps or not form.is_valid():
         return _shown(request, address, chosen, found, form)
     if request.POST.get("plan") != digest(found):
-        return _shown(request, address, chosen, found, form, problem=OVERTAKEN)
-    now = timezone.now()
+        return _shown(request, address, chosen, found, form, problem=PLAN_IS_STALE)
+    began_at = timezone.now()
     try:
         rollback.apply(found, form.cleaned_data["reason"])
     except RollbackRefused as error:
         problem = f"Nothing was changed, because the values of that moment are not valid now. {error}"
         return _shown(request, address, chosen, found, form, problem=problem)
     messages.success(request, f"{wording.plural(found.changes, 'change')} made. The next call obeys.")
-    undo = {"moment": (now - timedelta(microseconds=1)).isoformat(), "object": only}
-    link = f"{reverse('history:rollback')}?{urlencode(undo)}"
-    return HttpResponseRedirect(f"{reverse('history:history')}?{urlencode({'undo': link})}")
+    return HttpResponseRedirect(f"{reverse('history:history')}?{urlencode({'undo': _undo_link(began_at, only)})}")
+
+
+def _undo_link(began_at: datetime, only: str) -> str:
+    """This page, for the moment just before the rollback."""
+    undo = {"moment": (began_at - timedelta(microseconds=1)).isoformat(), "object": only}
+    return f"{reverse('history:rollback')}?{urlencode(undo)}"
 
 
 def digest(plan: RollbackPlan) -> str:
-    """Names what a plan does, so that a form can say which plan its reader has seen."""
-    done = repr([(step.kind, step.name, step.action, tuple(step.differences)) for step in plan.steps])
-    return hashlib.sha256(done.encode()).hexdigest()[:16]
+    """Identifies the changes of a plan. The form sends it back, to prove that its user has seen this plan."""
+    changes = repr([(step.kind, step.name, step.action, tuple(step.differences)) for step in plan.steps])
+    return hashlib.sha256(changes.encode()).hexdigest()[:16]
 
 
 def _shown(

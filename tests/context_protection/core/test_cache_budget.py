@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_protection.core.cache_budget import ENTRY_BYTES, LEAST, Cache, CacheBudget
+from context_protection.core.cache_budget import ENTRY_BYTES, MIN_BYTES, Cache, CacheBudget
 
 LIMIT = 10 * ENTRY_BYTES
 NAMES = ("a", "b", "b")  # two caches have one name
@@ -104,7 +104,7 @@ def test_without_memory_no_answer_is_kept_and_what_was_computed_is():
     assert not Cache[str, str]("answers", budget).put("key", "value", 1)
     computed = Cache[str, str]("computed", budget, has_answers=False)
     assert computed.put("key", "value", 1)
-    assert not computed.put("larger", "value", LEAST)
+    assert not computed.put("larger", "value", MIN_BYTES)
     assert computed.get("key") == "value", "nothing had to go for it"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from context_protection.core.json_values import LEVELS_WRITTEN, is_within
+from context_protection.core.json_values import ORJSON_LEVELS, is_within
 
 
 def nested(levels: int, kind: str) -> Any:
@@ -16,9 +16,9 @@ def nested(levels: int, kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["lists", "objects", "both"])
-@pytest.mark.parametrize("most", [0, 1, 20, 250, LEVELS_WRITTEN, LEVELS_WRITTEN + 10])
+@pytest.mark.parametrize("most", [0, 1, 20, 250, ORJSON_LEVELS, ORJSON_LEVELS + 10])
 def test_levels_are_counted_exactly(kind: str, most: int):
-    for levels in {0, 1, 2, most - 1, most, most + 1, LEVELS_WRITTEN, LEVELS_WRITTEN + 1, 1000} - {-1}:
+    for levels in {0, 1, 2, most - 1, most, most + 1, ORJSON_LEVELS, ORJSON_LEVELS + 1, 1000} - {-1}:
         value = nested(levels, kind)
         assert is_within(value, most) == (_depth(value) <= most), levels
 

@@ -72,7 +72,7 @@ def test_few_work_at_once_and_more_while_these_wait_for_something():
     futures = [threads.submit(wait_at, number) for number in range(6)]
     for number in range(1, 4):
         assert begun[number - 1].wait(PATIENCE)
-        assert threads.is_waited_for
+        assert threads.has_queued_work
         while not begun[number].is_set():  # it has become long
             threads.reconsider()
     long_ago = time.monotonic() + 2 * LONG_SECONDS
@@ -81,4 +81,4 @@ def test_few_work_at_once_and_more_while_these_wait_for_something():
     assert not begun[4].is_set()
     gate.set()
     assert [future.result(PATIENCE) for future in futures] == list(range(6))
-    assert not threads.is_waited_for
+    assert not threads.has_queued_work

@@ -126,7 +126,7 @@ def test_a_task_that_is_lost_or_runs_twice_does_no_harm():
         assert len(receiver.received) == 1
         sent = Notification.objects.get()
     Notification.objects.update(state="queued", due_at=NOON)
-    assert notifications.hand_over_due(NOON + timedelta(seconds=30)) == 1
+    assert notifications.start_due(NOON + timedelta(seconds=30)) == 1
     assert sent.attempts == 1
 
 

@@ -13,8 +13,8 @@ DESCRIPTION_CHARS = 120
 _FLOWS = ("clientCredentials", "authorizationCode", "password", "implicit")
 
 
-def read(given: Any) -> tuple[Server, ...]:
-    """The servers of a document, a path or an operation."""
+def read_servers(given: Any) -> tuple[Server, ...]:
+    """Reads the `servers` of a document, a path or an operation."""
     nodes = [node for node in as_list(given) if isinstance(node, Mapping) and isinstance(node.get("url"), str)]
     return tuple(
         Server(node["url"].strip(), _variables(node), first_sentence(node.get("description"), DESCRIPTION_CHARS))
@@ -30,16 +30,18 @@ def _variables(node: Mapping[str, Any]) -> dict[str, Variable]:
 def _variable(node: Mapping[str, Any]) -> Variable:
     choices = tuple(str(each) for each in as_list(node.get("enum")))
     default = node.get("default")
-    return Variable(str(default) if default is not None else choices[0] if choices else "", choices)
+    if default is None:
+        default = choices[0] if choices else ""
+    return Variable(str(default), choices)
 
 
 def securities(references: References) -> tuple[Security, ...]:
-    """The document's security schemes, one for each OAuth flow."""
+    """The document's security schemes. A scheme with several OAuth flows gives one for each flow."""
     schemes = as_mapping(as_mapping(references.document.get("components")).get("securitySchemes"))
-    return tuple(each for name, node in schemes.items() for each in _read(str(name), references.resolved(node)))
+    return tuple(each for name, node in schemes.items() for each in _security(str(name), references.resolved(node)))
 
 
-def _read(name: str, node: Mapping[str, Any]) -> list[Security]:
+def _security(name: str, node: Mapping[str, Any]) -> list[Security]:
     match node.get("type"):
         case "apiKey":
             return [Security(name, "apiKey", str(node.get("in", "header")), str(node.get("name", "")))]
@@ -59,5 +61,6 @@ def _flow(name: str, kind: str, flow: Mapping[str, Any]) -> Security:
 
 
 def requirements(given: Any) -> tuple[tuple[str, ...], ...]:
-    """The alternatives, each with the names of the schemes that apply together. An empty one allows anonymous calls."""
+    """Reads a `security` list. Each item is one way to authenticate: the names of the schemes that it takes together.
+    An empty item allows anonymous calls."""
     return tuple(tuple(str(name) for name in each) for each in as_list(given) if isinstance(each, Mapping))

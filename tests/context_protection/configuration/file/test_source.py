@@ -130,7 +130,7 @@ def test_a_start_without_a_valid_file_uses_the_defaults_and_says_so(
     assert Budgets({}, file.latest(alone)).policy("list_bookings") == Budgets({}).policy("list_bookings")
     assert file.status.stays == "The defaults are in force."
     (record,) = [each for each in caplog.records if each.levelno == logging.ERROR]
-    assert record.message == "configuration file refused"
+    assert record.message == "configuration file rejected"
     assert record.problems == [str(each) for each in file.status.problems] != []
 
 

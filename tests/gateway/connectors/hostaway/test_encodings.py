@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.connectors.hostaway.encodings import BLOCK, FileChanged, decoded_again, look_at
+from gateway.connectors.hostaway.encodings import BLOCK, FileChanged, decoded_again, read_file
 
 FRENCH = "Le garçon a mangé du gâteau à Noël. Ça coûte 10 € à l’hôtel.\n"
 
 
 def text_of(content: bytes) -> str | None:
-    file = look_at(content)
+    file = read_file(content)
     return None if file.figures is None else "".join(decoded_again(file, file.figures))
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))
 def test_utf_8_is_read_as_it_is_and_its_figures_are_the_texts(text: str):
     content = text.encode()
-    file = look_at(content)
+    file = read_file(content)
     assert file.figures is not None
     assert text_of(content) == text
     assert (file.figures.encoding, file.figures.chars, file.figures.bytes) == ("utf-8", len(text), len(content))
@@ -38,7 +38,7 @@ def test_a_byte_order_mark_of_another_unicode_is_heeded_and_gone(encoding: str):
     for order in ("le", "be"):
         content = "\ufeff".encode(f"{encoding}-{order}") + text.encode(f"{encoding}-{order}")
         assert text_of(content) == text
-        figures = look_at(content).figures
+        figures = read_file(content).figures
         assert figures is not None
         assert figures.encoding == encoding
 
@@ -72,7 +72,7 @@ def test_an_encoding_is_found_where_it_first_shows():
     "content", [b"a\0b", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xfea", bytes(range(1, 256)) * 40]
 )
 def test_what_is_no_text_is_known_as_such(content: bytes):
-    file = look_at(content)
+    file = read_file(content)
     assert file.figures is None
     assert file.sha256 == hashlib.sha256(content).hexdigest()
 
@@ -89,7 +89,7 @@ def test_a_character_is_not_lost_between_two_blocks():
 def test_what_is_appended_while_a_file_is_read_is_not_seen(tmp_path: Path):
     path = tmp_path / "a.log"
     path.write_text("one\n")
-    file = look_at(path)
+    file = read_file(path)
     path.write_text("one\ntwo\n")
     assert file.figures is not None
     assert "".join(decoded_again(file, file.figures)) == "one\n"
@@ -99,7 +99,7 @@ def test_what_is_appended_while_a_file_is_read_is_not_seen(tmp_path: Path):
 def test_a_file_that_is_another_one_by_now_is_noticed(tmp_path: Path, content: bytes):
     path = tmp_path / "a.log"
     path.write_text("one\n")
-    file = look_at(path)
+    file = read_file(path)
     path.write_bytes(content)
     assert file.figures is not None
     with pytest.raises(FileChanged):

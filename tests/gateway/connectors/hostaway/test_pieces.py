@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.connectors.hostaway import pieces, store
-from gateway.connectors.hostaway.encodings import File, FileChanged, look_at
+from gateway.connectors.hostaway.encodings import File, FileChanged, read_file
 from gateway.connectors.hostaway.models import Document, DocumentContent, TextPiece
 from tests.properties.desk import MemoryText
 
@@ -84,7 +84,7 @@ def test_what_is_gone_is_said_to_be_gone():
 def test_a_load_that_was_interrupted_is_completed_by_the_next(tmp_path: Path):
     path = tmp_path / "a.txt"
     path.write_text(TEXT, newline="")
-    file = look_at(path)
+    file = read_file(path)
     assert file.figures is not None
     DocumentContent.objects.create(digest=file.figures.digest, chars=0, lines=0, bytes=0)
     for number in (0, 1, 99):
@@ -100,7 +100,7 @@ def test_a_load_that_was_interrupted_is_completed_by_the_next(tmp_path: Path):
 def test_a_file_that_changes_while_it_is_stored_leaves_nothing_that_could_be_read(tmp_path: Path):
     path = tmp_path / "a.txt"
     path.write_text("one\n")
-    file = look_at(path)
+    file = read_file(path)
     path.write_text("two\n")
     assert file.figures is not None
     with pytest.raises(FileChanged):
