@@ -29,7 +29,7 @@ from gateway.pages.live_socket import live_socket_routes
 from gateway.pages.probes import healthz, metrics, readyz
 from gateway.pages.sums import answer_other_processes
 from gateway.process import place, warmup
-from gateway.process.gates import Gate, hashing_paths
+from gateway.process.gates import HASHING_PATHS, Gate
 from gateway.process.handler import PooledHandler
 from gateway.process.lifespan import Lifespan
 from gateway.process.readiness import readiness
@@ -38,7 +38,7 @@ from gateway.process.start_time import note_ready
 from gateway.threads.bridge import run_sync
 from gateway.tracing import export
 from gateway.tracing.requests import Identified
-from gateway.upstreams.pool import close_connections
+from gateway.upstreams.exchange import close_connections
 from gateway.workers import peers, relay
 from gateway.workers.session_routing import SessionRouting
 from telemetry import arguments, events, recorder, rejections
@@ -99,7 +99,7 @@ lifespan = Lifespan(
         readiness.stop,
     ],
 )
-rest_of_http: Endpoint = RepeatedRequests(PooledHandler(gate=Gate(hashing_paths())))
+rest_of_http: Endpoint = RepeatedRequests(PooledHandler(gate=Gate(HASHING_PATHS)))
 HTTP: dict[str, Endpoint] = {
     "/mcp": streamable_http,
     "/mcp/sse": legacy_sse.stream,

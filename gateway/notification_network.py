@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from asgiref.sync import async_to_sync
 
-from gateway.upstreams import addresses, transport
+from gateway.upstreams import addresses
 from gateway.upstreams.auth.authentication import NO_AUTHENTICATION
 from gateway.upstreams.connections import address_problem
 from gateway.upstreams.errors import AddressRefused, UpstreamError
@@ -26,6 +26,8 @@ def post(message: Post) -> Reply:
 
 
 async def _post(message: Post) -> Reply:
+    from gateway.upstreams import transport  # aiohttp takes 8 MB
+
     host = urlsplit(message.url).hostname or "the receiver"
     failures = UpstreamFailures(host, NO_AUTHENTICATION, message.secrets)
     request = Request("POST", message.url, headers=message.headers, body=message.body, secrets=message.secrets)

@@ -405,6 +405,8 @@ AUTH_PASSWORD_VALIDATORS = [
 
 # -- Logs -------------------------------------------------------------------------------------------
 
+# Where development tools have installed rich, structlog would load it (5 MB) for tracebacks that we write plainly.
+sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
 LOG_FORMAT = env.str("LOG_FORMAT", default="console")  # or "json"
 LOGGING = {

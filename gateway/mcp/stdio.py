@@ -22,7 +22,7 @@ from gateway.mcp.server import build_server
 from gateway.mcp.sessions import Sessions
 from gateway.mcp.tools import fingerprint
 from gateway.process import errors
-from gateway.upstreams.pool import close_connections
+from gateway.upstreams.exchange import close_connections
 
 
 async def serve_stdio(caller: Caller) -> None:

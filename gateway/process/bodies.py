@@ -5,12 +5,10 @@ use up the memory of known ones.
 """
 
 from collections.abc import Callable
-from functools import cache
 from types import TracebackType
 from typing import Any, Self
 
 from django.conf import settings
-from django.urls import reverse
 
 from gateway.process import errors
 
@@ -21,10 +19,9 @@ ANONYMOUS_BYTES = 16 * 2**20
 CALLER_BYTES = 64 * 2**20
 
 
-@cache
-def large_bodies() -> dict[str, int]:
-    """Maximum bytes by path, where staff may send more than LARGEST_BODY."""
-    return {reverse("admin:openapi_import"): settings.LARGEST_DOCUMENT + FORM_BYTES}
+# Maximum bytes by path, where staff may send more than LARGEST_BODY. The path is written here because `reverse` would
+# load all pages (9 MB), which a process that only serves MCP never needs.
+LARGE_BODIES = {"/admin/openapi/importedapi/import/": settings.LARGEST_DOCUMENT + FORM_BYTES}
 
 
 class ClientGone(Exception):

@@ -1,5 +1,6 @@
 """Celery's worker and beat inside the web process: the embedded default, without a broker."""
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ START_SECONDS = 10
 @contextmanager
 def worker_and_beat() -> Iterator[None]:
     """Runs both in threads. On exit, lets running tasks finish."""
+    os.environ["CELERY_SKIP_CHECKS"] = "true"  # as in serve.py
     ready = threading.Event()
     worker = WorkController(
         app=app,

@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from django.urls import reverse
-
 from gateway.process.wait import until_taken
 from gateway.threads.limits import ConcurrencyLimits
 
@@ -19,8 +17,8 @@ WAIT_SECONDS = 15.0
 PAUSE_SECONDS = 0.1  # between requests of one address: even a rejection without a hash costs rendering a page
 
 
-def hashing_paths() -> frozenset[str]:
-    return frozenset(map(reverse, ("admin:login", "admin:password_change")))
+# Written here because `reverse` would load all pages (bodies.py).
+HASHING_PATHS = frozenset({"/admin/login/", "/admin/password_change/"})
 
 
 class Gate:

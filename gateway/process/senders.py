@@ -35,7 +35,7 @@ class Sender:
             await identify(headers.get(b"authorization", b"").decode("latin-1"), Visit.of(scope, Transport.REST))
             return cls(bodies.caller_memory)
         if length > SMALL_BODY and b"cookie" in headers and await run_sync(_is_staff, headers[b"cookie"]):
-            return cls(bodies.caller_memory, bodies.large_bodies().get(scope["path"], LARGEST_BODY))
+            return cls(bodies.caller_memory, bodies.LARGE_BODIES.get(scope["path"], LARGEST_BODY))
         return ANYBODY
 
 

@@ -17,7 +17,7 @@ from sse_starlette.sse import AppStatus
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from gateway.process import drain, errors
-from gateway.process.bodies import large_bodies
+from gateway.process.bodies import LARGE_BODIES
 from gateway.process.http_protocol import RequestLimits, bounded_http, raw_response
 
 DRAIN_SECONDS = 8.0  # for in-flight calls when the process is stopped
@@ -69,7 +69,7 @@ def configured(application: Any = "gateway.asgi:application", limits: RequestLim
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     # sse-starlette would cut every stream at the signal; `DrainingServer` lets them finish.
     AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
-    http: Any = bounded_http(limits or RequestLimits(large_bodies=large_bodies()))
+    http: Any = bounded_http(limits or RequestLimits(large_bodies=LARGE_BODIES))
     return uvicorn.Config(
         application,
         lifespan="on",

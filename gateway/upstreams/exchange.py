@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from urllib.parse import quote, urljoin
 
-from gateway.upstreams import addresses, exchange_metrics, transport
+from gateway.upstreams import addresses, exchange_metrics
 from gateway.upstreams.addresses import AllowedAddresses, Location, locate
 from gateway.upstreams.auth.authentication import Authentication
 from gateway.upstreams.errors import AddressRefused, UpstreamError
@@ -95,6 +95,8 @@ class Exchanger:
                 self._log(request, location, attempt=attempt, outcome=outcome, status=status, ms=ms)
 
     async def _sent(self, request: Request, allowed: AllowedAddresses) -> Response:
+        from gateway.upstreams import transport  # aiohttp takes 8 MB
+
         send = partial(transport.send, request, allowed=allowed, limits=self._limits, failures=self._failures)
         try:
             return await send()
@@ -116,6 +118,13 @@ class Exchanger:
         """One line for each exchange (N-FR-011): never headers, query or body."""
         path = without(location.target.partition("?")[0], [*self._authentication.secrets, *request.secrets])
         logger.info("exchange", extra={"upstream": self._name, "method": request.method, "path": path, **figures})
+
+
+async def close_connections() -> None:
+    """Closes the connections of the running loop, after the last exchange."""
+    from gateway.upstreams import pool  # aiohttp takes 8 MB
+
+    await pool.close_connections()
 
 
 async def follow(request: Request, hop: Hop, failures: UpstreamFailures, secrets: Sequence[str]) -> Response:

@@ -14,7 +14,7 @@ def serve() -> None:
 
     from gateway.pages.client_config import welcome
     from gateway.process import first_start, web
-    from gateway.process.bodies import large_bodies
+    from gateway.process.bodies import LARGE_BODIES
     from gateway.process.http_protocol import RequestLimits
 
     listener = web.listen("127.0.0.1", 0)
@@ -23,7 +23,7 @@ def serve() -> None:
     assert credentials is not None
     sys.stdout.write(f"{welcome(base, credentials)}\nSluice listens on {base}\n")
     sys.stdout.flush()
-    limits = RequestLimits(head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS, large_bodies=large_bodies())
+    limits = RequestLimits(head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS, large_bodies=LARGE_BODIES)
     web.run(listener, limits=limits)
 
 

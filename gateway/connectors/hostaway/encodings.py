@@ -8,8 +8,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-import charset_normalizer
-
 from gateway.connectors.hostaway.text_redaction import redacted_parts
 
 BLOCK = 1 << 20  # bytes
@@ -123,6 +121,8 @@ def _figures(source: FileSource) -> Figures | None:
 
 
 def _guessed(sample: bytes) -> str | None:
+    import charset_normalizer  # takes 3 MB
+
     matches = list(charset_normalizer.from_bytes(sample, cp_exclusion=_NOT_GUESSED, enable_fallback=False))
     if not matches:
         return None
