@@ -2,24 +2,26 @@
 loop.
 
 The client still decides what is sent, what is valid and how responses are read. It never gets a connection, as its own
-I/O blocks on `requests`.
+I/O blocks on `requests`. It is loaded with the first question, as `requests` takes 5 MB.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 from urllib.parse import urlencode
 
 import orjson
-from nsip_client import NSIPClient
-from nsip_client.models import AnimalDetails, Lineage, Progeny
 
 from gateway.connectors.nsip import answers
 from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled
 from gateway.upstreams.request import Accept, Request, Response
+
+if TYPE_CHECKING:
+    from nsip_client import NSIPClient
+    from nsip_client.models import AnimalDetails, Lineage, Progeny
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -64,28 +66,6 @@ def _written(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_UNANSWERED: Any = object()
-
-
-class Replaying(NSIPClient):
-    """A client for one request: raises RequestNeeded, or reads the given answer."""
-
-    def __init__(self, answer: Any = _UNANSWERED) -> None:
-        self._answer = answer  # without super().__init__(), which would open a session
-
-    def _make_request(
-        self,
-        method: str,
-        endpoint: str,
-        params: dict[str, Any] | None = None,
-        data: dict[str, Any] | None = None,
-        json: dict[str, Any] | None = None,
-    ) -> Any:
-        if self._answer is _UNANSWERED:
-            raise RequestNeeded(method, endpoint, params or {}, json)
-        return self._answer
-
-
 @dataclass(frozen=True, slots=True)
 class NsipAnswer(Generic[T]):
     """An answer as the client read it. `note`: entries for `meta`. `as_of` and `fresh_until`: as in Response."""
@@ -101,9 +81,9 @@ class NsipAnswer(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    details: AnimalDetails
-    lineage: Lineage
-    progeny: Progeny
+    details: "AnimalDetails"
+    lineage: "Lineage"
+    progeny: "Progeny"
 
 
 class Nsip:
@@ -112,8 +92,15 @@ class Nsip:
     def __init__(self, upstream: UpstreamClient, base_url: str, cache_seconds: Callable[[str], float]) -> None:
         self._upstream, self._base_url, self._cache_seconds = upstream, base_url, cache_seconds
 
+    @property
+    def methods(self) -> "type[NSIPClient]":
+        """The client's methods, one of which `ask` is given."""
+        from nsip_client import NSIPClient
+
+        return NSIPClient
+
     async def ask(
-        self, method: Callable[Concatenate[NSIPClient, P], T], /, *args: P.args, **kwargs: P.kwargs
+        self, method: Callable[Concatenate["NSIPClient", P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> NsipAnswer[T]:
         """The result of the client's `method`. Raises UpstreamError, whose `value` is the method's name."""
         name = method.__name__
@@ -125,9 +112,9 @@ class Nsip:
     async def profile(self, lpn_id: str) -> NsipAnswer[Profile]:
         """The client's search_by_lpn: details, lineage and progeny, requested concurrently."""
         outcomes = await asyncio.gather(
-            self.ask(NSIPClient.get_animal_details, lpn_id),
-            self.ask(NSIPClient.get_lineage, lpn_id),
-            self.ask(NSIPClient.get_progeny, lpn_id),
+            self.ask(self.methods.get_animal_details, lpn_id),
+            self.ask(self.methods.get_lineage, lpn_id),
+            self.ask(self.methods.get_progeny, lpn_id),
             return_exceptions=True,  # waits for all, as the request that a circuit breaker lets through is its probe
         )
         found = [_result(each) for each in outcomes]
@@ -135,7 +122,7 @@ class Nsip:
         return oldest.with_value(Profile(*(answer.value for answer in found)))
 
     async def _fetched(
-        self, method: Callable[Concatenate[NSIPClient, P], T], *args: P.args, **kwargs: P.kwargs
+        self, method: Callable[Concatenate["NSIPClient", P], T], *args: P.args, **kwargs: P.kwargs
     ) -> NsipAnswer[T]:
         request = _request_needed(method, *args, **kwargs).request(self._base_url)
 
@@ -160,8 +147,10 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErr
 
 
 def _request_needed(
-    method: Callable[Concatenate[NSIPClient, P], object], *args: P.args, **kwargs: P.kwargs
+    method: Callable[Concatenate["NSIPClient", P], object], *args: P.args, **kwargs: P.kwargs
 ) -> RequestNeeded:
+    from gateway.connectors.nsip.replaying import Replaying
+
     try:
         method(Replaying(), *args, **kwargs)
     except RequestNeeded as needed:
@@ -169,8 +158,12 @@ def _request_needed(
     raise AssertionError("the client answered without asking")
 
 
-def _read(response: Response, method: Callable[Concatenate[NSIPClient, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+def _read(
+    response: Response, method: Callable[Concatenate["NSIPClient", P], T], *args: P.args, **kwargs: P.kwargs
+) -> T:
     """Raises UpstreamGarbled if the response is not the requested data, whatever its status."""
+    from gateway.connectors.nsip.replaying import Replaying
+
     try:
         body = _body(response)
         value = method(Replaying(body), *args, **kwargs)

@@ -4,9 +4,10 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nsip_client.models import Lineage
+if TYPE_CHECKING:
+    from nsip_client.models import Lineage
 
 _BLOCK = re.compile(r"</?(?:div|p|br|li|ul|tr|td)\b[^>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
@@ -20,7 +21,7 @@ _READ_AS = {
 }
 
 
-def pedigree(lineage: Lineage) -> dict[str, Any]:
+def pedigree(lineage: "Lineage") -> dict[str, Any]:
     """The client's `to_dict()`, plus each animal's `other`: the facts that the client does not read."""
     value = asdict(lineage)
     contents = {node["lpnId"]: node.get("content") or "" for node in _nodes(_root(lineage.raw_data))}

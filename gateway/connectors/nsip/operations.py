@@ -2,10 +2,7 @@
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
-
-from nsip_client import NSIPClient
-from nsip_client.models import AnimalDetails
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from context_protection.configuration.policies import policy_in_call
 from context_protection.core.errors import NotFound
@@ -18,6 +15,9 @@ from gateway.catalog.operation import FetchAsync, Fetched, Operation, as_fresh_a
 from gateway.connectors.nsip import criteria, inputs, lineage, ranges, shapes, sources, traits
 from gateway.connectors.nsip.client import Nsip, NsipAnswer
 from gateway.upstreams.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from nsip_client.models import AnimalDetails
 
 Arguments = Mapping[str, Any]
 T = TypeVar("T")
@@ -42,7 +42,7 @@ def cache_seconds(method: str) -> float:
     return policy_in_call(OPERATIONS[method]).upstream_cache_seconds
 
 
-def animal(details: AnimalDetails) -> dict[str, Any]:
+def animal(details: "AnimalDetails") -> dict[str, Any]:
     """The client's `to_dict()`, with all traits that upstream has."""
     raw, value = details.raw_data, details.to_dict()
     is_nested = isinstance(raw.get("data"), dict)
@@ -75,20 +75,20 @@ class Fetches:
     api: Nsip
 
     async def last_update(self, arguments: Arguments, caller: Caller) -> Fetched:
-        answer = await self.api.ask(NSIPClient.get_date_last_updated)
+        answer = await self.api.ask(self.api.methods.get_date_last_updated)
         date: Any = answer.value
         return _record_of(answer, date if isinstance(date, dict) else {"date": date}, shapes.SMALL)
 
     async def breeds(self, arguments: Arguments, caller: Caller) -> Fetched:
-        answer = await self.api.ask(NSIPClient.get_available_breed_groups)
+        answer = await self.api.ask(self.api.methods.get_available_breed_groups)
         return _record_of(answer, {"breed_groups": [asdict(group) for group in answer.value]}, shapes.SMALL)
 
     async def statuses(self, arguments: Arguments, caller: Caller) -> Fetched:
-        answer = await self.api.ask(NSIPClient.get_statuses_by_breed_group)
+        answer = await self.api.ask(self.api.methods.get_statuses_by_breed_group)
         return _record_of(answer, {"statuses": answer.value}, shapes.SMALL)
 
     async def trait_ranges(self, arguments: Arguments, caller: Caller) -> Fetched:
-        answer = await self.api.ask(NSIPClient.get_trait_ranges_by_breed, arguments["breed_id"])
+        answer = await self.api.ask(self.api.methods.get_trait_ranges_by_breed, arguments["breed_id"])
         return _record_of(answer, ranges.trait_ranges(answer.value), shapes.SMALL)
 
     async def search(self, arguments: Arguments, caller: Caller) -> Payload:
@@ -97,12 +97,12 @@ class Fetches:
 
     async def animal(self, arguments: Arguments, caller: Caller) -> Fetched:
         name = inputs.lpn(arguments, "search_string")
-        answer = await _or_not_found("search_string", name, self.api.ask(NSIPClient.get_animal_details, name))
+        answer = await _or_not_found("search_string", name, self.api.ask(self.api.methods.get_animal_details, name))
         return _record_of(answer, animal(answer.value), shapes.ANIMAL)
 
     async def lineage(self, arguments: Arguments, caller: Caller) -> Fetched:
         lpn = inputs.lpn(arguments, "lpn_id")
-        answer = await _or_not_found("lpn_id", lpn, self.api.ask(NSIPClient.get_lineage, lpn))
+        answer = await _or_not_found("lpn_id", lpn, self.api.ask(self.api.methods.get_lineage, lpn))
         return _record_of(answer, lineage.pedigree(answer.value), shapes.LINEAGE)
 
     async def progeny(self, arguments: Arguments, caller: Caller) -> Payload:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nsip_client.models import AnimalDetails
-
 from context_protection.core.shapes import Field, Section, Shape
 from gateway.connectors.nsip import lineage, traits
 
@@ -19,6 +17,8 @@ _READ_BY_CLIENT = {"farmName", "FarmName", "customerName", "ContactName", "phone
 
 def contact(raw: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The whole contact: fields that the client reads have its names, others (flockCode) have upstream's."""
+    from nsip_client.models import AnimalDetails
+
     if raw is None:
         return None
     found = AnimalDetails.from_api_response(dict(raw)).contact_info

@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nsip_client import NSIPClient
-
 from context_protection.core.upstream_pages import SourcePage
 from gateway.connectors.nsip.client import Nsip, NsipAnswer
 
@@ -26,7 +24,7 @@ def search(api: Nsip, question: Mapping[str, Any]) -> Read:
     """Pages of upstream's rows, unchanged. `question`: the client's arguments, except for the page."""
 
     async def read(number: int) -> NsipAnswer[AnimalPage]:
-        answer = await api.ask(NSIPClient.search_animals, number, UPSTREAM_PAGE, **question)
+        answer = await api.ask(api.methods.search_animals, number, UPSTREAM_PAGE, **question)
         return answer.with_value(AnimalPage(answer.value.results, answer.value.total_count))
 
     return read
@@ -36,7 +34,7 @@ def progeny(api: Nsip, lpn_id: str) -> Read:
     """Pages of rows as the client reads them."""
 
     async def read(number: int) -> NsipAnswer[AnimalPage]:
-        answer = await api.ask(NSIPClient.get_progeny, lpn_id, number, UPSTREAM_PAGE)
+        answer = await api.ask(api.methods.get_progeny, lpn_id, number, UPSTREAM_PAGE)
         animals = [asdict(animal) for animal in answer.value.animals]
         return answer.with_value(AnimalPage(animals, answer.value.total_count))
 
