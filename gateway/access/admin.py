@@ -18,10 +18,8 @@ from gateway.access.models import ApiKey, ConnectorSwitch, ToolSet
 from gateway.access.promises import broken_by_hiding
 from gateway.access.secret_page import secret_page
 
-ABOUT_TOOLS = "The tools that clients of this key see. A change applies to the very next call."
-
-
-NO_SET_YET = "No tool set is there yet: every key sees all tools. Add a set, and choose it on the page of a key."
+ABOUT_TOOLS = "The tools that clients of this key see. A change applies to the next call."
+NO_SET_YET = "There is no tool set yet, so every key sees all tools. Add a set, and choose it on the page of a key."
 ABOUT_PROJECTS = "The source trees whose files this key may read. A new key reads none."
 ABOUT_SECRETS = "Door codes, passwords and other secrets are withheld from every key, except for the fields named here."
 
@@ -61,7 +59,7 @@ class ApiKeyAdmin(HistoryAdmin):
 
     @admin.display(description="Revoke")
     def revocation(self, key: ApiKey) -> SafeString | str:
-        """Leads to the page that says what it stops, and asks for a reason."""
+        """A link to the page that shows what uses the key, and asks for a reason."""
         return "" if key.revoked_at else format_html('<a href="{}">Revoke…</a>', reverse("keys:revoke", args=[key.pk]))
 
     def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
@@ -76,25 +74,25 @@ class ApiKeyAdmin(HistoryAdmin):
         super().save_model(request, obj, form, change)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """A key that is not saved yet has no prefix and no dates, and what is seldom needed is folded."""
-        found = super().get_fieldsets(request, obj)
+        """The form for a new key collapses rarely needed fields, and has no prefix and no dates."""
+        fieldsets = super().get_fieldsets(request, obj)
         if obj is not None:
-            return [(title, {**more, "classes": ()}) for title, more in found]
-        made = {*self.readonly_fields}
+            return [(title, {**more, "classes": ()}) for title, more in fieldsets]
         return [
-            (title, {**more, "fields": [each for each in more["fields"] if each not in made]}) for title, more in found
+            (title, {**more, "fields": [each for each in more["fields"] if each not in self.readonly_fields]})
+            for title, more in fieldsets
         ]
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """With one button: the answer shows the secret, so it cannot lead on to another form."""
-        one = {"show_save_and_add_another": False, "show_save_and_continue": False}
-        added: HttpResponse = super().add_view(request, form_url, {**one, **(extra_context or {})})
+        """Shows only the button Save, because the page after it shows the secret, not another form."""
+        buttons = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        added: HttpResponse = super().add_view(request, form_url, {**buttons, **(extra_context or {})})
         return added
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        """The secret is in the answer to the form itself: a redirect would have to store it in between."""
+        """Shows the secret directly, because a redirect would have to store it."""
         return secret_page(request, obj, request.new_secret)  # type: ignore[attr-defined]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -116,7 +114,7 @@ class ToolSetAdmin(HistoryAdmin):
         return response
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
-        """A set that keys use is protected: the page then says by which, and has no button."""
+        """Protects a set that keys use. The page then names these keys, and has no button to delete the set."""
         found, counts, missing, protected = super().get_deleted_objects(objs, request)
         used = [f"{each}, used by the key {key}" for each in objs for key in each.used_by]
         return found, counts, missing, [*protected, *used]

@@ -1,9 +1,11 @@
-"""Questions of an upstream to the client of a call, such as an elicitation.
+"""Passes an upstream's questions, such as an elicitation, to the client of the call.
 
-Before MCP 2026-07-28 the server sends a request to the client while the call waits. It needs a connection with a way
-back: WebSocket, stdio, SSE, or HTTP with sessions. Since then, the answer to the call is the question; the client
-calls again with its answer and `requestState`. Meanwhile the call waits in this process. If it does not wait here (it
-took too long, or another process asked), an operation that may be called again is, with the answer at hand.
+Before MCP 2026-07-28, the server sends the question as a request, while the call waits. That needs a connection over
+which the server can send: WebSocket, stdio, SSE, or HTTP with sessions.
+
+From 2026-07-28 on, the call is answered with the question, and waits in this process. The client calls again with its
+answer and `requestState`. If no call is waiting here (the client took too long, or another process asked), the
+operation is called again with this answer, if that is safe.
 """
 
 import asyncio

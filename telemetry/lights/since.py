@@ -14,7 +14,7 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """`is_before`: it began before this moment, the earliest that was looked at."""
+    """`is_before`: it began before `at`, the earliest time that was examined."""
 
     at: datetime
     is_before: bool = False
@@ -28,7 +28,7 @@ class Since:
 
 @dataclass(frozen=True, slots=True)
 class Minute:
-    """`calls`: without those that the cache answered, which say nothing about an upstream."""
+    """The calls of one minute, without those answered from a cache, which say nothing about an upstream."""
 
     start: datetime
     calls: int

@@ -99,8 +99,8 @@ def about_no_rows(rows: Rows, arguments: Mapping[str, Any], search: str | None =
 
 
 def resume(rows: Rows, arguments: Mapping[str, Any]) -> Rows:
-    """The rows for a later page of a snapshot. The snapshot stores the query's result, so the query is not run again.
-    It could fail now: rows have been added, or no row has a queried field any more."""
+    """The rows for a later page of a snapshot. The query is not run again, because the snapshot stores its result, and
+    because it could fail now: rows may have been added, or a queried field may be gone."""
     return MemoryRows((), options=AS_GROUPS) if "aggregate" in arguments and isinstance(rows, Queryable) else rows
 
 

@@ -12,7 +12,7 @@ from context_protection.core.redaction.names import label_kind, nested_kind, pla
 _GENERIC_CODES = word_set("code codes key combination")
 # Secrets of these kinds may have no digits; the codes of places always have some.
 _WITHOUT_DIGITS = frozenset({vocabulary.WIFI, "API key", "access instructions"})
-_SMALL = 24  # fields; in a larger object, a field about a lock does not make the others its codes
+_SMALL = 24  # fields; in a larger object, a field about a lock says nothing about the other fields
 _LARGE = 200  # fields; a larger object is a map whose keys are data, so its result is not cached
 
 
@@ -32,8 +32,8 @@ class ObjectField:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """All fields of an object. `values`: the names of the fields that hold the value of a name/value pair.
-    `labels`: of those that may hold the name of one."""
+    """All fields of an object. `values`: the names of fields that hold the value of a name/value pair. `labels`: the
+    names of fields that may hold the name of such a pair."""
 
     each: tuple[ObjectField, ...]
     values: tuple[str, ...]
@@ -49,7 +49,8 @@ def fields_of(names: tuple[str, ...], *, within: str, custom: bool) -> Fields:
 
 
 def holder_of(within: str) -> str:
-    """The holder name if it can make a field below it a secret. Most cannot, and share cache entries: for them, ""."""
+    """The holder name, if it can turn a field below it into a secret. Else "", so that objects with other holders share
+    cache entries."""
     return within if within and _may_have_a_code(within) else ""
 
 

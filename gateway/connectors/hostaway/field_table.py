@@ -24,7 +24,7 @@ COMMON_COLUMNS = frozenset(each.name for each in UpstreamObject._meta.local_fiel
 
 @dataclass(frozen=True, eq=False)
 class FieldTable:
-    """One type of upstream's objects. Rows, previews and parameters have the order of `fields`.
+    """A type of Hostaway objects. Rows, previews and parameters have the order of `fields`.
 
     `examples` are those of the list's `where` and `aggregate`. `created` and `updated` name upstream's fields with the
     creation and change times; the first valid time is used. `left_out_of_lists` names fields, at any depth, that only
@@ -131,7 +131,8 @@ class FieldTable:
         return [each.condition(wanted, arguments[wanted.parameter]) for each, wanted in given]
 
     def compared(self, arguments: Mapping[str, Any]) -> list[QueryColumn]:
-        """The amounts by which these arguments order or filter the list. Everything is above 0 in any currency."""
+        """The amounts by which these arguments order or filter the list. A bound of 0 does not count, because it means
+        the same in any currency."""
         order = arguments["order"].lstrip("-")
         bounded = {each.name for each, wanted in self._filters if arguments.get(wanted.parameter)}
         amounts = (each for each in self.fields if each.type is AMOUNT and (each.name == order or each.name in bounded))

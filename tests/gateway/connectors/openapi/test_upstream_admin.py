@@ -61,7 +61,7 @@ def page_of(response: Any) -> str:
         ("openapi/importedoperation", "No API is imported yet."),
         ("mcp_servers/mcpserver", "No MCP server is added here yet."),
         ("mcp_servers/mcptool", "No server has listed its tools yet."),
-        ("access/toolset", "No tool set is there yet"),
+        ("access/toolset", "There is no tool set yet"),
     ],
 )
 def test_an_empty_list_says_how_to_fill_it(admin_client: Client, address: str, told: str):
