@@ -12,6 +12,9 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -217,7 +220,23 @@ def bump_when_changed(model: type[Model]) -> None:
 
 
 def bump_on_commit(**_: object) -> None:
-    transaction.on_commit(revisions.bump, using=connection.alias)
+    if not _is_one_change.get():
+        transaction.on_commit(revisions.bump, using=connection.alias)
+
+
+_is_one_change: ContextVar[bool] = ContextVar("is_one_change", default=False)
+
+
+@contextmanager
+def one_change() -> Iterator[None]:
+    """All that is saved within is one change of the configuration: it is announced once, on commit. To be entered in a
+    transaction."""
+    token = _is_one_change.set(True)
+    try:
+        yield
+    finally:
+        _is_one_change.reset(token)
+    bump_on_commit()
 
 
 def contents_changed() -> None:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from simple_history.models import HistoricalRecords
 
 from gateway.access.keys import digest, new_key, prefix
+from gateway.access.tool_switch import ToolSwitch
 
 ROTATION = timedelta(hours=24)  # for which the old secret of a rotated key works
 
@@ -63,8 +64,10 @@ def keep_set_in_use(instance: ToolSet, **_: Any) -> None:
         raise ProtectedError(f"The tool set {instance.name} stays. {reason}", set(instance.used_by))
 
 
-class ConnectorSwitch(models.Model):
+class ConnectorSwitch(ToolSwitch):
     """Whether a connector's tools exist. Every connector that can be switched has a row."""
+
+    switched_by = "is_on"
 
     connector = models.CharField(max_length=100, unique=True, editable=False)
     is_on = models.BooleanField("on", default=True, help_text="Off: its tools do not exist, for any key.")

@@ -118,7 +118,7 @@ class ListedTools:
         return hints.by_call_tool(self.names) if self.searched else hints.mcp
 
 
-class _Listings:
+class ToolLists:
     """Caches the tool lists of one configuration, by ToolChoice and, for a caller with budgets of its own, by caller:
     definitions name page sizes and thresholds. Each is built on first use."""
 
@@ -140,7 +140,7 @@ class _Listings:
         describing = [each for each in visible if each.name == DESCRIBE_TOOL] if is_brief else []
         every = [*listed, *(self._definition(each, caller) for each in describing)]
         whole = sum(each.tokens for each in every)
-        if not _searched(choice, whole):
+        if not is_searched(choice, whole):
             return self._listed(choice, every, whole, searched=False)
         always = {*choice.pinned, *(each.name for each in visible if each.pinned)}
         pinned = [each for each in listed if each.tool.name in always]
@@ -165,13 +165,14 @@ class _Listings:
         return definition(published, budgets.resolve(at) if caller else budgets.policy(published.name))
 
 
-def _searched(choice: ToolChoice, tokens: int) -> bool:
+def is_searched(choice: ToolChoice, tokens: int) -> bool:
+    """Whether a client gets tools that search, where the definitions of all tools take so many tokens."""
     if choice.listing == "":
         return tokens > int(settings.TOOL_LIST_BUDGET)
     return choice.listing == "search"
 
 
-_cached_listings: _Listings | None = None
+_cached_listings: ToolLists | None = None
 
 
 def tool_list_of(caller: Caller, is_lazy: bool = False) -> ListedTools:
@@ -182,11 +183,11 @@ def tool_list_of(caller: Caller, is_lazy: bool = False) -> ListedTools:
     return listings.of(replace(choice, listing="all") if is_lazy and not choice.listing else choice, caller.name)
 
 
-def _listings() -> _Listings:
+def _listings() -> ToolLists:
     global _cached_listings
     configuration, cached = current(), _cached_listings
     if cached is None or cached.configuration is not configuration:
-        cached = _cached_listings = _Listings(configuration)
+        cached = _cached_listings = ToolLists(configuration)
     return cached
 
 

@@ -12,8 +12,9 @@ register = template.Library()
 
 
 @register.inclusion_tag("_tool_list_gauge.html")
-def tool_list_gauge(adds: str = "") -> dict[str, Any]:
-    """Empty while the configuration cannot be read. `adds`: what the page adds, whose tools are not known yet."""
+def tool_list_gauge(adds: str = "", draft: Any = None) -> dict[str, Any]:
+    """Empty while the configuration cannot be read. `adds`: what the page adds, whose tools are not known yet.
+    `draft`: the ListEffect of changes that are not saved."""
     try:
         listed = unrestricted_list()
     except CallError:
@@ -30,5 +31,6 @@ def tool_list_gauge(adds: str = "") -> dict[str, Any]:
         "tools": len(listed.definitions),
         "searched": listed.searched,
         "adds": adds,
+        "draft": draft,
         "room": max(0, budget - listed.whole) // max(1, usual),
     }

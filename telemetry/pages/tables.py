@@ -12,8 +12,19 @@ SHOWN = 50  # rows; an export has all
 
 
 @dataclass(frozen=True, slots=True)
+class Tick:
+    """A checkbox of the form around a table. `value`: what it stands for. `was_ticked`: before anybody changed it."""
+
+    value: str
+    label: str
+    is_ticked: bool
+    was_ticked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
-    """`value`: for sorting and for exports; default: the text. `bar`: a share of 0 to 1, drawn beside the text."""
+    """`value`: for sorting and for exports; default: the text. `bar`: a share of 0 to 1, drawn beside the text. `tick`:
+    before the text."""
 
     text: str
     link: str = ""
@@ -22,6 +33,7 @@ class Cell:
     is_code: bool = False
     bar: float | None = None
     tone: str = ""  # better | worse
+    tick: Tick | None = None
 
     @property
     def raw(self) -> Any:

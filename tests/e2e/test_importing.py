@@ -13,9 +13,11 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests import needs
 from tests.e2e import test_browser
 from tests.e2e.serving import Serving, serving
 from tests.e2e.test_browser import PHONE_AND_DESK, Sluice, go, use_login, window
+from tests.e2e.test_telemetry_pages import barriers
 from tests.gateway.connectors.openapi.documents import large
 from tests.patience import PATIENCE
 from tests.simulators.shop import Shop, shop
@@ -171,6 +173,75 @@ def test_a_full_tool_list_is_warned_of_before_anything_is_saved(
         page.get_by_role("button", name="Switch off all").click()
         warns_of(page.get_by_role("checkbox", name=f"{name}-too_read_log"))
         assert complaints == []
+
+
+@PHONE_AND_DESK
+def test_tools_are_switched_as_a_draft_and_saved_together(
+    chromium: Browser, running: Serving, sluice: Sluice, api: Shop, tmp_path: Path, width: int, scheme: str
+) -> None:
+    """Nothing is in force before the page that asks has its reason; a save that was overtaken is refused."""
+    needs.AXE.or_skip()
+    name = f"stall{width}"
+    document = str(file_of(api.document, tmp_path))
+    assert running.manage("import_openapi", document, "--name", name, "--only", "log").returncode == 0
+    size = {"width": width, "height": 900}
+    with window(chromium, sluice, color_scheme=scheme, viewport=size) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(f"/admin/tools/?q={name}")
+        writes = page.get_by_role("checkbox", name=f"{name}_place_order: on")
+        log = page.get_by_role("checkbox", name=f"{name}_read_log: on")
+        writes.check()
+        expect(page.locator("#draft-gauge")).to_contain_text("With your changes:")
+        expect(page.locator("#draft-effect")).to_contain_text(f"{name}_place_order on (✎ writes)")
+        assert fits(page)
+        page.get_by_role("searchbox", name="Filter").fill(f"{name}_read_log")
+        page.keyboard.press("Enter")
+        expect(writes).to_have_count(0)
+        log.uncheck()
+        expect(page.locator("#draft-count")).to_have_text("Save 2 changes…")
+
+        page.goto(f"/admin/tools/?q={name}")
+        assert (writes.is_checked(), log.is_checked()) == (False, True), "nothing is saved"
+        writes.check()
+        log.uncheck()
+        go(page, page.get_by_role("button", name=re.compile("^Save ")))
+        expect(page.get_by_role("heading", name="Save 2 changes of the tool list?")).to_be_visible()
+        expect(page.locator("#table-switched tr", has_text=f"{name}_place_order")).to_contain_text("✎ writes")
+        expect(page.locator("#table-keys tr", has_text="first-key")).to_contain_text(f"{name}_place_order")
+        assert fits(page)
+        page.get_by_label("Reason").fill("the desk takes orders")
+        with window(chromium, sluice, java_script_enabled=False, viewport=size) as (other, _):
+            use_login(other, sluice)
+            other.goto(f"/admin/tools/?q={name}_read_log")
+            other.get_by_role("checkbox", name=f"{name}_read_log: on").uncheck()
+            go(other, other.get_by_role("button", name="Show effect"))
+            go(other, other.get_by_role("button", name="Save 1 change…"))
+            go(other, other.get_by_role("button", name="Save 1 change"))
+            expect(other.get_by_text("Saved: 1 tool switched off.")).to_be_visible()
+        go(page, page.get_by_role("button", name="Save 2 changes"))
+        refused = page.get_by_role("alert").filter(has_text=f"{name}_read_log was switched off by admin")
+        expect(refused).to_be_visible()
+        assert fits(page)
+        go(page, page.get_by_role("button", name="Save 1 change…"))
+        page.get_by_label("Reason").fill("the desk takes orders")
+        go(page, page.get_by_role("button", name="Save 1 change"))
+        expect(page.get_by_text("Saved: 1 tool switched on.")).to_be_visible()
+        assert [each for each in complaints if "409" not in each] == []  # the console names the status of the refusal
+    assert running.manage("shell", "-c", ORDERS.format(name=name)).stdout.strip().endswith("the desk takes orders")
+
+
+ORDERS = """
+from gateway.connectors.openapi.models import ImportedOperation
+row = ImportedOperation.objects.get(api__upstream__name="{name}", name="place_order")
+print(row.enabled and row.history.first().history_change_reason)
+"""
+
+
+def fits(page: Page) -> bool:
+    """Nothing sticks out, and assistive technology finds its way."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.url
+    assert barriers(page) == [], page.url
+    return True
 
 
 @PHONE_AND_DESK

@@ -81,6 +81,7 @@ PAGES: dict[str, tuple[str, str]] = {
     "rollout": ("veo", ""),
     "act": ("o", "o"),  # on a rollout
     "tools": ("veo", ""),
+    "save": ("o", "o"),  # the switches of the tool list
     "keys": ("veo", ""),
     "rotate": ("o", "o"),
     "revoke": ("o", "o"),

@@ -160,7 +160,7 @@ class McpToolAdmin(HistoryAdmin):
 
     def _switch(self, request: HttpRequest, tools: QuerySet[McpTool], *, enabled: bool) -> None:
         for tool in tools.filter(~Q(enabled=enabled) | Q(is_chosen=False)):
-            tool.enabled, tool.is_chosen = enabled, True
+            tool.switch(is_on=enabled)
             tool.save()
         self.message_user(request, f"{tools.count():,} tools are {'on' if enabled else 'off'} from now on.")
 

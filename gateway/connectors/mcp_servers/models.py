@@ -9,6 +9,7 @@ from django.db import models
 from simple_history.models import HistoricalRecords
 
 from context_protection.configuration.revisions import bump_when_changed
+from gateway.access.tool_switch import ToolSwitch
 from gateway.connectors.mcp_servers.configuration import NAME, HttpServer, from_file
 from gateway.upstreams.connections import Connection, Problem, address_problem, authentication_problems
 from gateway.upstreams.models import KIND_LABELS, WithCredential
@@ -102,7 +103,7 @@ class ToolList(models.Model):
         return self.server
 
 
-class McpTool(models.Model):
+class McpTool(ToolSwitch):
     """A tool that a server lists. `is_chosen`: ops have switched it on or off, and no rule does any more."""
 
     server = models.CharField(max_length=32)
@@ -124,6 +125,10 @@ class McpTool(models.Model):
 
     def __str__(self) -> str:
         return f"{self.server}: {self.name}"
+
+    def switch(self, *, is_on: bool) -> None:
+        super().switch(is_on=is_on)
+        self.is_chosen = True
 
 
 bump_when_changed(McpServer)

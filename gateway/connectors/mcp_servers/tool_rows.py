@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from django.urls import reverse
-
 from gateway.catalog.definition_size import definition_tokens
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers.configuration import Server
-from gateway.connectors.mcp_servers.models import LONGEST_TOOL_NAME, McpTool
+from gateway.connectors.mcp_servers.models import LONGEST_TOOL_NAME, McpServer, McpTool
 from gateway.connectors.mcp_servers.names import named
 from gateway.connectors.switch_rows import SwitchRow
 
@@ -72,13 +70,14 @@ def switch_rows() -> list[SwitchRow]:
     rows: dict[str, list[McpTool]] = {}
     for row in McpTool.objects.filter(is_gone=False).order_by("server", "name"):
         rows.setdefault(row.server, []).append(row)
+    off = set(McpServer.objects.filter(enabled=False).values_list("name", flat=True))
     return [
         SwitchRow(
             name,
             row.reads_only,
             row.tokens,
-            reverse("admin:mcp_servers_mcptool_change", args=[row.pk]),
-            "mcp_servers.view_mcptool",
+            row,
+            has_effect=server not in off,
         )
         for server, own in rows.items()
         for row, name in zip(own, named(server, [row.name for row in own]), strict=True)

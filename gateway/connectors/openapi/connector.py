@@ -1,7 +1,5 @@
 """The connector of imported APIs, which OpenAPI documents describe."""
 
-from django.urls import reverse
-
 from context_protection.core.policy import Kind
 from gateway.connectors.connector import Connector
 from gateway.connectors.openapi.operations import operations, tool_name
@@ -29,8 +27,8 @@ def _switches() -> list[SwitchRow]:
             tool_name(row.api.upstream.name, row.name),
             row.documented.kind is not Kind.ACTION,
             row.tokens,
-            reverse("admin:openapi_importedoperation_change", args=[row.pk]),
-            "openapi.view_importedoperation",
+            row,
+            has_effect=row.api.upstream.enabled,
         )
         for row in rows
     ]

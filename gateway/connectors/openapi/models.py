@@ -12,6 +12,7 @@ from simple_history.models import HistoricalRecords
 
 from context_protection.core import field_selection
 from context_protection.core.policy import Kind
+from gateway.access.tool_switch import ToolSwitch
 from gateway.connectors.openapi.document.description import DocumentedOperation
 from gateway.connectors.openapi.document.paging import Paging
 from gateway.connectors.openapi.response.detection import DetectedList, as_list
@@ -42,7 +43,7 @@ class ImportedApi(models.Model):
         return self.upstream.name
 
 
-class ImportedOperation(models.Model):
+class ImportedOperation(ToolSwitch):
     """One operation of an imported API. A new import of the document preserves the settings of ops."""
 
     api = models.ForeignKey(ImportedApi, models.CASCADE, related_name="operations", editable=False)

@@ -1,23 +1,23 @@
 """The list of all tools, those that are switched off too: what each costs in every conversation, and how it is used."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods
 
-from context_protection.core.policy import Kind
 from context_protection.core.scopes import BudgetScope
 from gateway.access.models import ConnectorSwitch
-from gateway.catalog.catalog import catalogue
-from gateway.catalog.definition_size import definition_tokens
-from gateway.connectors import connectors
-from gateway.mcp.tools import all_definition_tokens
+from gateway.access.tool_switch import ToolSwitch
 from gateway.staff.budgets.budget_page import SEE as SEE_BUDGETS
 from gateway.staff.budgets.scopes import link_to
+from gateway.staff.history.change_list import SEE as SEE_HISTORY
+from gateway.staff.tools.draft import SwitchDraft, SwitchPlan, may_change, may_change_any, planned
+from gateway.staff.tools.effect import ListEffect, forecast, list_effect
+from gateway.staff.tools.tool_entries import ToolEntry, tool_entries
 from telemetry import queries, wording
 from telemetry.access import SEE_CALLS
 from telemetry.call_figures import CallFigures
@@ -26,7 +26,7 @@ from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
 from telemetry.pages.replay_offers import REPLAY
 from telemetry.pages.shell import page, show
-from telemetry.pages.tables import Cell, Table, TableColumn, table
+from telemetry.pages.tables import SHOWN, Cell, Table, TableColumn, Tick, table
 from telemetry.queries import Span
 from telemetry.states import State
 
@@ -45,44 +45,40 @@ COLUMNS = (
     TableColumn("budget", "Budget", is_number=False),
     TableColumn("playground", "Try", is_number=False),
 )
+NO_DRAFT = SwitchDraft()
 
 
 @dataclass(frozen=True, slots=True)
-class ToolEntry:
-    """`tokens`: of the definition. `switch`: the page that switches it; "" if none does."""
+class ConnectorTick:
+    """The checkbox of a connector, whose tools are switched together."""
 
     name: str
-    connector: str
-    reads: bool
-    tokens: int
-    is_on: bool
-    switch: str
-    needs: str  # the permission for that page
-
-    @property
-    def words(self) -> str:
-        """What a filter looks in."""
-        return f"{self.name} {self.connector} {self.kind} {self.state}".lower()
-
-    @property
-    def kind(self) -> str:
-        return "reads" if self.reads else "writes"
-
-    @property
-    def state(self) -> str:
-        return "on" if self.is_on else "off"
+    tick: Tick
+    words: str  # 9 tools, 3,194 tokens
 
 
 @page(needs=SEE, default_range="30d")
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])
 def tools(request: HttpRequest, address: Address) -> HttpResponseBase:
-    """Parameter `q`: words that must all be in a row's name, connector, kind or state."""
-    every = list(_rows())
-    figures = guarded("Figures", lambda: _figures(address))
+    """Parameter `q`: words that must all be in a row's name, connector, kind or state. A POST shows the effect of the
+    draft in its form, and saves nothing."""
+    return show_list(request, address, SwitchDraft.of(request.POST) if request.method == "POST" else NO_DRAFT)
+
+
+def show_list(
+    request: HttpRequest, address: Address, draft: SwitchDraft, *, problems: Sequence[str] = (), status: int = 200
+) -> HttpResponseBase:
+    """The list with a draft of switches. `problems`: why the draft was not saved."""
+    every = list(tool_entries())
+    figures = guarded("Figures", lambda: month_figures(address))
     found = [each for each in every if all(word in each.words.split() or word in each.name for word in _words(address))]
-    shown = _table(request, address, found, figures.content)
+    shown = _table(request, address, found, figures.content, draft)
     if form := export.wanted(request):
         return export.exported(shown, form, "tool-list")
+    is_draft = may_change_any(request.user)
+    plan = planned(draft, every)
+    connectors = _connector_ticks(request, every, draft)
+    ticks = {*(each.tick.value for each in connectors), *_ticks(shown)}
     return show(
         request,
         address,
@@ -92,10 +88,20 @@ def tools(request: HttpRequest, address: Address) -> HttpResponseBase:
         has_comparison=False,
         has_recorder_notes=False,
         exports=export.FORMS,
+        status=status,
         table=shown,
         failure=figures.failure,
         find=address.get("q"),
-        this=request.path,
+        this=address.path,
+        is_draft=is_draft,
+        problems=problems or plan.overtaken,
+        plan=plan,
+        effect=_effect(plan),
+        connectors=connectors,
+        unseen=[each for each in plan.changes if each.switch.switch_id not in ticks],
+        list_link=address.link(),
+        save_link=replace(address, path=reverse("tool_list:save")).link(),
+        undo=_undo_link(request),
     )
 
 
@@ -103,33 +109,50 @@ def _words(address: Address) -> list[str]:
     return address.get("q").lower().split()
 
 
-def _rows() -> Iterator[ToolEntry]:
-    """Tools that search for tools belong to the gateway, and are left out, as in a list that has all tools."""
-    switches = {row.tool: (connector.name, row) for connector in connectors() for row in connector.switches()}
-    of_connectors = {each.connector: each.pk for each in ConnectorSwitch.objects.all()}
-    listed = all_definition_tokens()
-    on = [each for each in catalogue if each.name in listed]
-    off = [each for each in catalogue.switched_off if each.listed and each.name not in listed]
-    for operation in (*on, *off):
-        connector = catalogue.connector_of(operation.name)
-        page, needs = "", ""
-        if operation.name in switches:
-            _, own = switches.pop(operation.name)
-            page, needs = own.page, own.needs
-        elif connector in of_connectors:
-            page = reverse("admin:access_connectorswitch_change", args=[of_connectors[connector]])
-            needs = "access.view_connectorswitch"
-        yield ToolEntry(
-            operation.name,
-            connector,
-            operation.kind is not Kind.ACTION,
-            listed.get(operation.name) or definition_tokens(operation),
-            operation.name in listed,
-            page,
-            needs,
+def _effect(plan: SwitchPlan) -> ListEffect | None:
+    if not plan.changes:
+        return None
+    return guarded("The list with your changes", lambda: list_effect(forecast(plan))).content
+
+
+def _undo_link(request: HttpRequest) -> str:
+    """After a save: the page that sets the configuration back to the moment before it, which shows first what it would
+    change. "" for those who may not open it."""
+    try:
+        moment = datetime.fromisoformat(request.GET.get("saved", ""))
+    except ValueError:
+        return ""
+    if not request.user.has_perm(SEE_HISTORY):
+        return ""
+    return f"{reverse('history:rollback')}?{urlencode({'moment': moment.isoformat()})}"
+
+
+def _connector_ticks(request: HttpRequest, every: Sequence[ToolEntry], draft: SwitchDraft) -> list[ConnectorTick]:
+    """The connectors that this person may switch."""
+    tools: dict[str, list[ToolEntry]] = {}
+    switches: dict[str, ToolSwitch] = {}
+    for each in every:
+        if isinstance(each.switch, ConnectorSwitch) and may_change(request.user, each.switch):
+            tools.setdefault(each.connector, []).append(each)
+            switches[each.connector] = each.switch
+    return [
+        ConnectorTick(
+            name,
+            _tick(switches[name], f"connector {name}", draft),
+            f"{wording.plural(len(own), 'tool')}, {sum(each.tokens for each in own):,} tokens",
         )
-    for connector, row in switches.values():
-        yield ToolEntry(row.tool, connector, row.reads, row.tokens, False, row.page, row.needs)
+        for name, own in tools.items()
+    ]
+
+
+def _tick(switch: ToolSwitch, name: str, draft: SwitchDraft) -> Tick:
+    """After a refused save, the draft goes on from the state that the switch has now."""
+    is_on = switch.is_switched_on
+    return Tick(switch.switch_id, f"{name}: on", is_ticked=draft.wants(switch), was_ticked=is_on)
+
+
+def _ticks(shown: Table) -> set[str]:
+    return {cell.tick.value for row in shown.rows[:SHOWN] for cell in row if cell.tick is not None}
 
 
 # -- Figures ----------------------------------------------------------------------------------------
@@ -142,8 +165,11 @@ class MonthFigures:
     by_tool: Mapping[str, CallFigures]
     days: float
 
+    def calls_of(self, tool: str) -> int:
+        return self.by_tool.get(tool, CallFigures()).calls
 
-def _figures(address: Address) -> MonthFigures:
+
+def month_figures(address: Address) -> MonthFigures:
     first = queries.first_call_at()
     since = max(address.now - timedelta(days=DAYS), first) if first else address.now - timedelta(days=1)
     groups = queries.groups(Span.of(since, address.now), by=("tool",), at_most=100_000, wanted=queries.SUMS)
@@ -165,20 +191,24 @@ def _sentence(every: list[ToolEntry], month: MonthFigures | None) -> str:
 # -- The table --------------------------------------------------------------------------------------
 
 
-def _table(request: HttpRequest, address: Address, found: list[ToolEntry], month: MonthFigures | None) -> Table:
+def _table(
+    request: HttpRequest, address: Address, found: list[ToolEntry], month: MonthFigures | None, draft: SwitchDraft
+) -> Table:
     return table(
         address,
         key="tools",
         title="All tools",
         columns=COLUMNS,
-        rows=[_cells(request, address, each, month) for each in found],
+        rows=[_cells(request, address, each, month, draft) for each in found],
         sort="-tokens",
         note="Definitions are sent with every conversation. Use is the average of 30 days, or since the first call.",
         empty="No tool matches. Try a part of a name, a connector, reads, writes, on or off.",
     )
 
 
-def _cells(request: HttpRequest, address: Address, row: ToolEntry, month: MonthFigures | None) -> list[Cell]:
+def _cells(
+    request: HttpRequest, address: Address, row: ToolEntry, month: MonthFigures | None, draft: SwitchDraft
+) -> list[Cell]:
     """Links only to pages that this person may open, and that exist for the tool."""
     may = request.user.has_perm
     used = month.by_tool.get(row.name, CallFigures()) if month else None
@@ -187,7 +217,7 @@ def _cells(request: HttpRequest, address: Address, row: ToolEntry, month: MonthF
     playground = f"{reverse('playground:playground')}?{urlencode({'tool': row.name})}"
     return [
         Cell(row.name, telemetry, is_code=True),
-        Cell(row.state, row.switch if row.switch and may(row.needs) else "", state=STATES[row.is_on]),
+        _state(request, row, draft),
         Cell(row.connector or "Sluice"),
         Cell(row.kind),
         Cell(wording.whole(row.tokens), value=row.tokens),
@@ -196,6 +226,14 @@ def _cells(request: HttpRequest, address: Address, row: ToolEntry, month: MonthF
         Cell("Budget", link_to(BudgetScope(row.name))) if row.is_on and may(SEE_BUDGETS) else NONE,
         Cell("Try", playground) if row.is_on and may(REPLAY) else NONE,
     ]
+
+
+def _state(request: HttpRequest, row: ToolEntry, draft: SwitchDraft) -> Cell:
+    """With a checkbox, if the tool has a switch of its own that this person may change."""
+    own, switch = row.own_switch, row.switch
+    link = switch.admin_page if switch is not None and request.user.has_perm(switch.permission("view")) else ""
+    tick = _tick(own, row.name, draft) if own is not None and may_change(request.user, own) else None
+    return Cell(row.state, link, state=STATES[row.is_on], tick=tick)
 
 
 def _a_day(total: float | None, month: MonthFigures | None) -> Cell:

@@ -106,7 +106,7 @@ def test_a_configuration_that_changes_meanwhile_is_loaded_on_a_thread(
 
 
 def test_tools_are_not_listed_on_the_loop(db: None):
-    listings = tools._Listings(configuration.current())
+    listings = tools.ToolLists(configuration.current())
 
     async def on_the_loop() -> None:
         listings.of(ToolChoice())

@@ -1,0 +1,38 @@
+"""What the stored rows have in common that switch tools: of a whole connector, or a single one."""
+
+from typing import ClassVar
+
+from django.db import models
+from django.urls import reverse
+
+
+class ToolSwitch(models.Model):
+    """A row that switches tools on and off."""
+
+    switched_by: ClassVar[str] = "enabled"  # the field
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_switched_on(self) -> bool:
+        return bool(getattr(self, self.switched_by))
+
+    def switch(self, *, is_on: bool) -> None:
+        """Sets the field, as a person's choice. Saves nothing."""
+        setattr(self, self.switched_by, is_on)
+
+    @property
+    def switch_id(self) -> str:
+        """Names the row among those of all models: mcp_servers.mcptool:5"""
+        return f"{self._meta.label_lower}:{self.pk}"
+
+    @property
+    def admin_page(self) -> str:
+        """Its page in the admin."""
+        return reverse(f"admin:{self._meta.app_label}_{self._meta.model_name}_change", args=[self.pk])
+
+    @classmethod
+    def permission(cls, verb: str) -> str:
+        """`verb`: view or change."""
+        return f"{cls._meta.app_label}.{verb}_{cls._meta.model_name}"
