@@ -102,8 +102,8 @@ def copy_tables(connection: Any, **_: object) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than processors, as workers often wait for a server."""
-    return (os.cpu_count() or 1) + 1
+    """Two workers a processor, as workers often wait: for a server, a browser, a timeout."""
+    return 2 * (os.cpu_count() or 1)
 
 
 @pytest.hookimpl(tryfirst=True)

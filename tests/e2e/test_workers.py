@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -25,8 +24,9 @@ from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.e2e import forks
 from tests.e2e.clusters import admin, is_running, own_stores, seconds_until
-from tests.e2e.serving import ROOT, SERVE, Serving, serving, websocket_to
+from tests.e2e.serving import SERVE, Serving, serving, websocket_to
 from tests.e2e.test_clients import over_websocket
 from tests.e2e.test_failing_upstreams import imported
 from tests.patience import PATIENCE
@@ -325,15 +325,8 @@ def _workers_of(parent: int) -> list[int]:
 
 
 def refused(data: Path, *flags: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", "serve", "--port", "0", *flags],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "DATA_DIR": str(data), **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    variables = {"PATH": os.environ["PATH"], "DATA_DIR": str(data), **environment}
+    return forks.run((*SERVE[1:], *flags), variables, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "65"])

@@ -19,6 +19,7 @@ from django.http import HttpResponse
 from django.test import Client, override_settings
 from simple_history.admin import SimpleHistoryAdmin
 
+from context_protection.core.cached_property import cached_property
 from context_protection.history import HistoryAdmin
 from gateway.access.models import ApiKey
 from gateway.connectors.codebase.indexing.progress import IndexStatus
@@ -140,10 +141,12 @@ class Snapshot:
     before: dict[str, Any] = field(default_factory=dict)
     shown: dict[Page, str] = field(default_factory=dict)  # to the superuser
     answers: dict[tuple[str, str], Answer] = field(default_factory=dict)  # by user and path
+    values: dict[type[Model], dict[str, Any]] = field(default_factory=dict)  # of addresses, of each model's row
 
     def path(self, page: Page, who: str) -> str:
-        return walk.address(page, {**self._of_site(), **self._of_row(page), "token": self.drafts[who]})
+        return walk.address(page, {**self._of_site, **self._of_row(page.model), "token": self.drafts[who]})
 
+    @cached_property
     def _of_site(self) -> dict[str, Any]:
         user = self.rows[User]
         shown = {"content_type_id": Permission.objects.filter(codename="view_user").get().content_type_id}
@@ -158,13 +161,15 @@ class Snapshot:
             "url": "nowhere/",
         }
 
-    def _of_row(self, page: Page) -> dict[str, Any]:
-        if page.model is None:
+    def _of_row(self, model: type[Model] | None) -> dict[str, Any]:
+        if model is None:
             return {}
-        pk = self.rows[page.model].pk
-        history = getattr(page.model, "history", None)
-        version = history.filter(**{page.model._meta.pk.attname: pk}).last().pk if history else ""
-        return {"object_id": pk, "id": pk, "pk": pk, "version_id": version}
+        if model not in self.values:
+            pk = self.rows[model].pk
+            history = getattr(model, "history", None)
+            version = history.filter(**{model._meta.pk.attname: pk}).last().pk if history else ""
+            self.values[model] = {"object_id": pk, "id": pk, "pk": pk, "version_id": version}
+        return self.values[model]
 
     def get(self, who: str, path: str) -> Answer:
         """A page is linked from many others, and opened once."""
