@@ -48,6 +48,16 @@ def body(caller: Caller, operation: str = "list_bookings", door: Any = hints.res
     return serve_blocking(Call(operation, arguments, caller, "rest", door)).body
 
 
+def items(caller: Caller, operation: str = "list_bookings") -> list[dict[str, Any]]:
+    """Rows of the first page. Two answers of different seconds differ in their times and cursors."""
+    found: list[dict[str, Any]] = json.loads(body(caller, operation))["items"]
+    return found
+
+
+def rows(caller: Caller) -> int:
+    return len(items(caller))
+
+
 def test_an_equal_call_costs_no_query_and_is_the_same_bytes(
     caller: Caller, django_assert_num_queries: DjangoAssertNumQueries
 ):
@@ -110,10 +120,10 @@ def test_an_emptied_account_is_seen_by_the_next_call(caller: Caller, django_capt
 
 
 def test_a_changed_budget_is_obeyed_by_the_next_call(caller: Caller):
-    before = body(caller)
+    assert rows(caller) > 3
     TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
     revisions.bump()
-    assert body(caller) != before
+    assert rows(caller) == 3
 
 
 async def test_a_revoked_key_gets_nothing_any_more(api_key: str):
@@ -164,8 +174,8 @@ def test_what_changes_while_a_call_begins_is_obeyed_by_the_next(caller: Caller, 
 
     with monkeypatch.context() as patch:
         patch.setattr(configuration, "current", and_then_changed)
-        before = body(caller)
-    assert body(caller) != before
+        assert rows(caller) > 3
+    assert rows(caller) == 3
 
 
 def test_what_is_made_of_configuration_that_could_not_be_loaded_anew_is_not_kept(
@@ -176,13 +186,13 @@ def test_what_is_made_of_configuration_that_could_not_be_loaded_anew_is_not_kept
     def away() -> None:
         raise DatabaseError("away")
 
-    before = body(caller)
+    before = rows(caller)
     TokenBudget.objects.create(operation="list_bookings", default_page_size=3)
     revisions.bump()
     with monkeypatch.context() as patch:
         patch.setattr(policies._live, "_load", away)
-        assert body(caller) == before
-    assert body(caller) != before
+        assert rows(caller) == before > 3
+    assert rows(caller) == 3
 
 
 def test_pages_of_a_walk_are_not_kept(caller: Caller):
@@ -281,7 +291,7 @@ def test_an_operation_whose_caching_is_off_is_made_anew_for_each_call(caller: Ca
     TokenBudget.objects.create(operation="list_bookings", caching=False)
     revisions.bump()
     for operation in ("list_bookings", "list_listings"):
-        assert body(caller, operation) == body(caller, operation)
+        assert items(caller, operation) == items(caller, operation)
     recorder.flush()
     seen = TelemetryRecord.objects.order_by("pk").values_list("operation", "is_cached")
     assert list(seen) == [
