@@ -17,18 +17,18 @@ from tests.gateway.connectors.codebase import repositories
 from tests.gateway.connectors.codebase.query.conftest import FILES
 from tests.patience import PATIENCE
 
-QUESTION = {"query": "How is a header parsed?", "timeout": 30}
+QUESTION = {"query": "How is a header parsed?", "timeout": 2 * PATIENCE}
 ANSWER = "`parse_header` splits the line at the colon (src/parser.py:4-6)."
 
 
 def serving_a_project(folder: Path, **variables: str) -> Any:
-    return serving(folder, CODEBASE_MODEL="client", CODEBASE_MODEL_SECONDS="5", **variables)
+    return serving(folder, CODEBASE_MODEL="client", **variables)
 
 
 def with_project(sluice: Serving, folder: Path) -> Serving:
     root = repositories.new(folder, **FILES)
     assert sluice.manage("project", "add", "shop", str(root)).returncode == 0
-    assert sluice.manage("project", "sync", "shop", "--wait", "60").returncode == 0
+    assert sluice.manage("project", "sync", "shop", "--wait", str(5 * PATIENCE)).returncode == 0
     return sluice
 
 
@@ -51,7 +51,7 @@ async def sample(context: Any, params: types.CreateMessageRequestParams) -> type
 
 
 async def never(context: Any, params: Any) -> Any:
-    await anyio.sleep(60)
+    await anyio.sleep(2 * PATIENCE)
 
 
 def asked(sluice: Serving, transport: str, era: str, sampler: Any, **more: Any) -> dict[str, Any]:
@@ -113,6 +113,6 @@ def test_over_http_before_2026_without_a_session_the_local_answer_is_given(sluic
 
 def test_a_model_that_does_not_answer_holds_nobody_longer_than_the_timeout(sluice: Serving):
     asked(sluice, "websocket", "legacy", sample)  # the processes that answer have started
-    metadata = asked(sluice, "websocket", "legacy", never, timeout=3)["metadata"]
+    metadata = asked(sluice, "websocket", "legacy", never, timeout=6)["metadata"]
     assert metadata["executionTimeMs"] < PATIENCE * 1000
     assert "did not answer within" in metadata["incomplete"][0]
