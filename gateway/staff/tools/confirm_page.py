@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from context_protection.reasons import LONGEST_REASON, REASON_NEEDED, reason_in
 from gateway.access.models import ConnectorSwitch
 from gateway.staff.budgets.storage import reach
+from gateway.staff.keys.first_call import SEE as SEE_KEYS
 from gateway.staff.tools.draft import SwitchChange, SwitchDraft, SwitchPlan, may_change_any, planned
 from gateway.staff.tools.effect import KeyEffect, ListEffect, forecast, key_effects, list_effect, list_words
 from gateway.staff.tools.saving import SwitchesOvertaken, save
@@ -127,6 +128,7 @@ def _asked(
     is_sent: bool,
 ) -> HttpResponseBase:
     figures = guarded("Figures", lambda: month_figures(address))
+    may_see_keys = request.user.has_perm(SEE_KEYS)
     count = wording.plural(len(plan.changes), "change")
     return show(
         request,
@@ -139,10 +141,10 @@ def _asked(
         has_recorder_notes=False,
         status=422 if is_sent else 200,
         effect=effect,
-        flipping=[each.key for each in effect.keys if each.flips],
+        flipping=sorted({each.key if may_see_keys else "some keys" for each in effect.keys if each.flips}),
         writes=plan.writes,
         tools=_tools_table(address, plan, figures.content),
-        keys=_keys_table(address, effect.keys),
+        keys=_keys_table(address, effect.keys) if may_see_keys else None,
         failure=figures.failure,
         changes=plan.changes,
         needs_reason=needs_reason,

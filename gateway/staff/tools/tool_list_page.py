@@ -15,8 +15,10 @@ from gateway.access.tool_switch import ToolSwitch
 from gateway.staff.budgets.budget_page import SEE as SEE_BUDGETS
 from gateway.staff.budgets.scopes import link_to
 from gateway.staff.history.change_list import SEE as SEE_HISTORY
+from gateway.staff.keys.first_call import SEE as SEE_KEYS
 from gateway.staff.tools.draft import SwitchDraft, SwitchPlan, may_change, may_change_any, planned
 from gateway.staff.tools.effect import ListEffect, forecast, list_effect
+from gateway.staff.tools.key_view import KeyView, key_names, key_view
 from gateway.staff.tools.tool_entries import ToolEntry, tool_entries
 from telemetry import queries, wording
 from telemetry.access import SEE_CALLS
@@ -60,8 +62,8 @@ class ConnectorTick:
 @page(needs=SEE, default_range="30d")
 @require_http_methods(["GET", "HEAD", "POST"])
 def tools(request: HttpRequest, address: Address) -> HttpResponseBase:
-    """Parameter `q`: words that must all be in a row's name, connector, kind or state. A POST shows the effect of the
-    draft in its form, and saves nothing."""
+    """Parameter `q`: words that must all be in a row's name, connector, kind or state. `key`: whose view of the list is
+    shown. A POST shows the effect of the draft in its form, and saves nothing."""
     return show_list(request, address, SwitchDraft.of(request.POST) if request.method == "POST" else NO_DRAFT)
 
 
@@ -72,7 +74,8 @@ def show_list(
     every = list(tool_entries())
     figures = guarded("Figures", lambda: month_figures(address))
     found = [each for each in every if all(word in each.words.split() or word in each.name for word in _words(address))]
-    shown = _table(request, address, found, figures.content, draft)
+    view = _view(request, address, every)
+    shown = _table(request, address, found, figures.content, draft, view.hidden if view else frozenset())
     if form := export.wanted(request):
         return export.exported(shown, form, "tool-list")
     is_draft = may_change_any(request.user)
@@ -93,6 +96,8 @@ def show_list(
         failure=figures.failure,
         find=address.get("q"),
         this=address.path,
+        view=view,
+        keys=key_names() if request.user.has_perm(SEE_KEYS) else (),
         is_draft=is_draft,
         problems=problems or plan.overtaken,
         plan=plan,
@@ -103,6 +108,12 @@ def show_list(
         save_link=replace(address, path=reverse("tool_list:save")).link(),
         undo=_undo_link(request),
     )
+
+
+def _view(request: HttpRequest, address: Address, every: Sequence[ToolEntry]) -> KeyView | None:
+    """The view of the key that the address names, for those who may see keys."""
+    chosen = next((each.value for each in address.filters if each.dimension == "key"), "")
+    return key_view(chosen, every) if chosen and request.user.has_perm(SEE_KEYS) else None
 
 
 def _words(address: Address) -> list[str]:
@@ -192,14 +203,19 @@ def _sentence(every: list[ToolEntry], month: MonthFigures | None) -> str:
 
 
 def _table(
-    request: HttpRequest, address: Address, found: list[ToolEntry], month: MonthFigures | None, draft: SwitchDraft
+    request: HttpRequest,
+    address: Address,
+    found: list[ToolEntry],
+    month: MonthFigures | None,
+    draft: SwitchDraft,
+    hidden: frozenset[str],
 ) -> Table:
     return table(
         address,
         key="tools",
         title="All tools",
         columns=COLUMNS,
-        rows=[_cells(request, address, each, month, draft) for each in found],
+        rows=[_cells(request, address, each, month, draft, is_hidden=each.name in hidden) for each in found],
         sort="-tokens",
         note="Definitions are sent with every conversation. Use is the average of 30 days, or since the first call.",
         empty="No tool matches. Try a part of a name, a connector, reads, writes, on or off.",
@@ -207,7 +223,13 @@ def _table(
 
 
 def _cells(
-    request: HttpRequest, address: Address, row: ToolEntry, month: MonthFigures | None, draft: SwitchDraft
+    request: HttpRequest,
+    address: Address,
+    row: ToolEntry,
+    month: MonthFigures | None,
+    draft: SwitchDraft,
+    *,
+    is_hidden: bool,
 ) -> list[Cell]:
     """Links only to pages that this person may open, and that exist for the tool."""
     may = request.user.has_perm
@@ -216,8 +238,8 @@ def _cells(
     telemetry = address.to("tool", row.name) if may(SEE_CALLS) and (row.is_on or calls) else ""
     playground = f"{reverse('playground:playground')}?{urlencode({'tool': row.name})}"
     return [
-        Cell(row.name, telemetry, is_code=True),
-        _state(request, row, draft),
+        Cell(row.name, "" if is_hidden else telemetry, is_code=True, tone="quiet-text" if is_hidden else ""),
+        _state(request, row, draft, is_hidden=is_hidden),
         Cell(row.connector or "Sluice"),
         Cell(row.kind),
         Cell(wording.whole(row.tokens), value=row.tokens),
@@ -228,11 +250,13 @@ def _cells(
     ]
 
 
-def _state(request: HttpRequest, row: ToolEntry, draft: SwitchDraft) -> Cell:
+def _state(request: HttpRequest, row: ToolEntry, draft: SwitchDraft, *, is_hidden: bool) -> Cell:
     """With a checkbox, if the tool has a switch of its own that this person may change."""
     own, switch = row.own_switch, row.switch
     link = switch.admin_page if switch is not None and request.user.has_perm(switch.permission("view")) else ""
     tick = _tick(own, row.name, draft) if own is not None and may_change(request.user, own) else None
+    if is_hidden:
+        return Cell(f"{row.state}, hidden", link, state=State.NO_DATA, tick=tick)
     return Cell(row.state, link, state=STATES[row.is_on], tick=tick)
 
 

@@ -283,6 +283,15 @@ def test_who_may_only_look_sees_no_switch_and_saves_nothing(reader: McpTool):
     assert not is_on(reader)
 
 
+def test_the_names_of_keys_are_for_those_who_may_see_keys(reader: McpTool):
+    ApiKey.objects.issue("desk-of-the-port")
+    revisions.revisions.bump()
+    assert "desk-of-the-port" not in staff("change_mcptool").post(SAVE, draft((reader, True))).content.decode()
+    User.objects.all().delete()
+    somebody = staff("change_mcptool", "view_apikey")
+    assert "desk-of-the-port" in somebody.post(SAVE, draft((reader, True))).content.decode()
+
+
 def test_a_tick_is_offered_and_saved_only_where_its_row_may_be_changed(reader: McpTool):
     somebody = staff("change_mcptool")
     text = somebody.get(PAGE).content.decode()

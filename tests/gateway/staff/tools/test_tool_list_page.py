@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from context_protection.configuration.revisions import revisions
-from gateway.access.models import ConnectorSwitch
+from gateway.access.models import ApiKey, ConnectorSwitch
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.mcp_servers.models import McpTool
 from gateway.mcp.tools import unrestricted_list
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.django_db
 PAGE = "/admin/tools/"
 
 
-def rows(client: Client, q: str = "") -> dict[str, dict[str, object]]:
+def rows(client: Client, q: str = "", key: str = "") -> dict[str, dict[str, object]]:
     """The rows of the export, by tool."""
-    answer = client.get(PAGE, {"export": "json", "q": q})
+    answer = client.get(PAGE, {"export": "json", "q": q, "key": key})
     return {row["tool"]: row for row in json.loads(b"".join(answer.streaming_content))}
 
 
@@ -93,3 +93,33 @@ def test_links_lead_only_where_one_may_go(client: Client):
     text = client.get(PAGE).content.decode()
     assert "list_bookings" in text
     assert not re.search(r'href="/(admin/(budgets|access|openapi|mcp_servers)|telemetry)/', text)
+
+
+def test_the_list_is_shown_as_a_key_sees_it(admin_client: Client, on_again: None):
+    """Also where a tool that is off would be hidden from it."""
+    McpTool.objects.create(server="papers", name="delete_page", enabled=False, tokens=140, reads_only=False)
+    ApiKey.objects.issue("reader", reads_only=True, hidden_tools=["list_bookings"])
+    revisions.bump()
+    text = html.unescape(admin_client.get(PAGE, {"key": "reader"}).content.decode())
+    listed = [each for each in unrestricted_list().definitions if each.tool.name != "list_bookings"]
+    cost = sum(each.tokens for each in listed)
+    assert f"reader gets all {len(listed)} tools; all that it may call take {cost:,} of 8,000 tokens." in text
+    assert "Hidden from it: 2." in text
+    found = rows(admin_client, key="reader")
+    assert {name for name, row in found.items() if "hidden" in str(row["state"])} == {
+        "list_bookings",
+        "papers_delete_page",
+    }
+    assert "<option selected>reader</option>" in text
+    assert "hidden" not in str(rows(admin_client, key="nobody")["list_bookings"]["state"])
+
+
+def test_who_may_not_see_keys_is_not_offered_their_views(client: Client, on_again: None):
+    user = User.objects.create_user("looker", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_toolset"))
+    client.force_login(user)
+    ApiKey.objects.issue("reader", hidden_tools=["list_bookings"])
+    revisions.bump()
+    text = client.get(PAGE, {"key": "reader"}).content.decode()
+    assert "As seen by" not in text
+    assert "Hidden from it" not in text
