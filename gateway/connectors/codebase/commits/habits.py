@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import log, log2, sqrt
 
-from gateway.connectors.codebase.commits.scope_habits import ScopeHabits
-from gateway.connectors.codebase.commits.scope_places import MOST_PATHS
+from gateway.connectors.codebase.commits.scope_habits import NamedCommit, ScopeHabits
+from gateway.connectors.codebase.commits.scope_places import MOST_PATHS, prefixes
 from gateway.connectors.codebase.commits.type_weights import TYPES
 from gateway.connectors.codebase.git.past_commit import PastCommit
 from gateway.connectors.codebase.tree.path_kinds import kind_of
@@ -22,9 +22,7 @@ _SPELLINGS = {"tests": "test", "doc": "docs", "feature": "feat"}
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    type: str
-    scope: str  # empty: none
-    paths: tuple[str, ...]
+    named: NamedCommit
     marks: frozenset[str]
     weight: float = 0.0
 
@@ -40,13 +38,13 @@ class Habits:
         self._worth = {mark: log((len(cases) + 1) / (count + 0.5)) for mark, count in seen.items()}
         self._unseen = log((len(cases) + 1) / 0.5)
         self._cases = [replace(case, weight=self._weight(case.marks)) for case in cases]
-        self._types = Counter(case.type for case in cases)
+        self._types = Counter(case.named.type for case in cases)
         self.shares = {each: (self._types[each] + 0.5) / (len(cases) + len(TYPES) / 2) for each in TYPES}
         self._types_of: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for case in cases:
             for mark in case.marks:
-                self._types_of[mark][case.type] += 1
-        self._scopes = ScopeHabits([(case.type, case.scope, case.paths) for case in cases])
+                self._types_of[mark][case.named.type] += 1
+        self._scopes = ScopeHabits([case.named for case in cases])
 
     def __len__(self) -> int:
         return len(self._cases)
@@ -55,7 +53,7 @@ class Habits:
         """The share of each type among the similar commits, adding up to 1."""
         by_type: defaultdict[str, float] = defaultdict(float)
         for case, likeness in zip(self._cases, self._likenesses(paths), strict=True):
-            by_type[case.type] += likeness**_SHARPNESS
+            by_type[case.named.type] += likeness**_SHARPNESS
         total = sum(by_type.values())
         return {each: (by_type[each] + 0.02 * self.shares[each]) / (total + 0.02) for each in TYPES}
 
@@ -95,13 +93,9 @@ def _case(commit: PastCommit) -> _Case | None:
         return None
     named = found[1].lower()
     kind = _SPELLINGS.get(named, named)
-    return _Case(kind, found[2] or "", commit.paths, _marks(commit.paths)) if kind in TYPES else None
-
-
-def _prefixes(paths: Sequence[str]) -> set[str]:
-    """The paths, and all folders above them."""
-    parts = [path.split("/") for path in paths[:MOST_PATHS]]
-    return {"/".join(each[: end + 1]) for each in parts for end in range(len(each))}
+    if kind not in TYPES:
+        return None
+    return _Case(NamedCommit(kind, found[2] or "", commit.paths, commit.by_bot), _marks(commit.paths))
 
 
 def _marks(paths: Sequence[str]) -> frozenset[str]:
@@ -109,7 +103,7 @@ def _marks(paths: Sequence[str]) -> frozenset[str]:
     names = [path.rpartition("/")[2] for path in paths[:MOST_PATHS]]
     kinds = {kind_of(path).value for path in paths[:MOST_PATHS]}
     return frozenset(
-        _prefixes(paths)
+        {each for path in paths[:MOST_PATHS] for each in prefixes(path)}
         | {f"name:{name}" for name in names}
         | {f"*.{name.rpartition('.')[2]}" for name in names}
         | {f"kind:{kind}" for kind in kinds}

@@ -17,6 +17,7 @@ from gateway.connectors.codebase.tree.path_kinds import PathKind
 
 TITLE_MAX = 72
 LENGTH_MIN, LENGTH_MAX = 20, 20_000
+_NAMES_OF_MANY = frozenset(("__init__", "index", "main", "mod", "lib", "readme", "config", "types", "utils"))
 _FEW_FILES = 6  # in the body of a conventional message
 
 
@@ -98,8 +99,11 @@ def _sentences(facts: ChangeFacts, kind: str) -> Iterator[str]:
         if folder and all(file.change.path.startswith(f"{folder}/") for file in files):
             yield f"move {quoted(name)} and {len(files) - 1} more to {quoted(folder)}"
     others = facts.count - 1
-    sentences = main_sentences(main, kind, name, truncated=facts.truncated)
-    yield from sentences
+    wheres = (*_with_folder(main), name)
+    for sentences in zip(
+        *(main_sentences(main, kind, each, truncated=facts.truncated) for each in wheres), strict=True
+    ):
+        yield from sentences
     counts = "" if facts.truncated else f" (+{facts.plus} -{facts.minus})"
     more = f" and {others} more file{'s' if others > 1 else ''}" if others else ""
     for each in (main.change.path, name):
@@ -107,6 +111,13 @@ def _sentences(facts: ChangeFacts, kind: str) -> Iterator[str]:
     yield f"update {quoted(name)}{more}"
     yield f"update {facts.count} file{'s' if others else ''}{counts}"
     yield f"update {facts.count} files" if others else "update a file"
+
+
+def _with_folder(file: FileFacts) -> tuple[str, ...]:
+    """The folder and the name of a file such as package.json, of which a project has many; nothing of others."""
+    folders, _, name = file.change.path.rpartition("/")
+    is_common = file.kind is PathKind.DEPENDENCIES or name.partition(".")[0].lower() in _NAMES_OF_MANY
+    return (f"{folders.rpartition('/')[2]}/{name}",) if folders and is_common else ()
 
 
 def _of_dependencies(facts: ChangeFacts) -> Iterator[str]:

@@ -1,84 +1,203 @@
-"""Which scopes a project's authors gave: by the scopes of similar commits, and by folders whose names are scopes."""
+"""Which scopes a project's authors gave: by the scopes of similar commits, and by folders and files whose names are
+scopes."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from itertools import islice
 from math import exp, log
 
-from gateway.connectors.codebase.commits.scope_places import MOST_PATHS, ScopePlaces, plain_name
+from gateway.connectors.codebase.commits.scope_places import MOST_PATHS, ScopePlaces, plain_name, prefixes, words_of
 
+_OF_BOTS = 0.2  # how much a bot's commit counts: people write otherwise
 _SHARPNESS = 4  # how much more a similar commit counts than a less similar one
 _FADING = 500  # commits after which one counts for a third
-_NEWEST = 100  # commits that tell whether scopes are given nowadays
-_SAME_NAME = 2.0  # how much more a vote counts for a scope that is called like a folder or a file of the change
-_OF_A_PLACE = 2.0  # votes of a folder whose children always name the scope
+_NEWEST = 100  # commits that tell which scopes are given nowadays
+_LAST, _LAST_OF_TYPE = 20, 30  # commits that tell whether scopes are given nowadays
+_PATHS = 20  # of a change, whose own past is looked at
+_MOST_VOTED = 16  # scopes that are weighed, besides those of places
+_FEW = 2  # commits from which a place has a past
+
+# How much each piece of evidence speaks for a scope, and for none. Fitted to commits of public projects.
+_FOR_A_SCOPE: Mapping[str, float] = {
+    "votes": 0.51,
+    "nowadays": 0.44,
+    "ever": -1.08,
+    "of the type": 0.47,
+    "places' past": 0.59,
+    "place": 0.33,
+    "place of a new scope": 0.59,
+    "called like a place": 0.18,
+    "a word of a place": 0.3,
+    "new": 1.38,
+    "count": 0.09,
+    "short": 0.55,
+}
+_FOR_NONE: Mapping[str, float] = {
+    "votes": 0.11,
+    "nowadays": 0.45,
+    "ever": -0.86,
+    "of the type": 0.73,
+    "places' past": 0.07,
+    "last": 0.3,
+    "last of the type": 0.15,
+    "always": -0.43,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCommit:
+    """`scope`: "" for none."""
+
+    type: str
+    scope: str
+    paths: tuple[str, ...]
+    by_bot: bool
+
+
+class _Shares:
+    """Scopes by their plain names, and how much of all they are."""
+
+    def __init__(self) -> None:
+        self.counts: defaultdict[str, float] = defaultdict(float)
+        self.total = 0.0
+
+    def add(self, name: str, weight: float) -> None:
+        self.counts[name] += weight
+        self.total += weight
+
+    def of(self, name: str, *, expected: float = 0.0, doubt: float = 0.0) -> float:
+        """`expected`: the share that it seems to have where nothing is known, for as many commits as `doubt` says."""
+        total = self.total + doubt
+        return (self.counts.get(name, 0.0) + doubt * expected) / total if total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """`votes`: of similar commits. `places`: see ScopePlaces.candidates. `pasts`: the scopes of the commits to each of
+    its paths. `parts`: plain names of its folders and files. `words`: in the names of these."""
+
+    type: str
+    votes: _Shares
+    places: Mapping[str, tuple[float, str]]
+    pasts: Sequence[_Shares]
+    parts: frozenset[str]
+    words: frozenset[str]
 
 
 class ScopeHabits:
-    """`commits`: type, scope ("" for none) and paths of each, the newest first."""
+    """`commits`: the newest first."""
 
-    def __init__(self, commits: Sequence[tuple[str, str, Sequence[str]]]) -> None:
-        self._names = [plain_name(scope) for _, scope, _ in commits]
-        self._places = ScopePlaces((paths, scope) for _, scope, paths in commits)
-        spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        of_type: defaultdict[str, list[str]] = defaultdict(list)
-        for (kind, scope, _), name in zip(commits, self._names, strict=True):
-            spellings[name][scope] += 1
-            of_type[kind].append(name)
-        self._spelling = {name: counts.most_common(1)[0][0] for name, counts in spellings.items()}
-        self._given, self._given_now = _given(self._names), _given(self._names[:_NEWEST])
-        self._given_of_type = {
-            kind: (_given(names) * len(names) + 2 * self._given) / (len(names) + 2) for kind, names in of_type.items()
+    def __init__(self, commits: Sequence[NamedCommit]) -> None:
+        self._names = [plain_name(commit.scope) for commit in commits]
+        self._weights = [_OF_BOTS if commit.by_bot else 1.0 for commit in commits]
+        weighed = list(zip(commits, self._names, self._weights, strict=True))
+        self._places = ScopePlaces((commit.paths, commit.scope, weight) for commit, _, weight in weighed)
+        self._ever, self._nowadays = _Shares(), _Shares()
+        self._of_type: defaultdict[str, _Shares] = defaultdict(_Shares)
+        self._in: defaultdict[str, _Shares] = defaultdict(_Shares)
+        spellings: defaultdict[str, _Shares] = defaultdict(_Shares)
+        for age, (commit, name, weight) in enumerate(weighed):
+            self._ever.add(name, weight)
+            self._of_type[commit.type].add(name, weight)
+            spellings[name].add(commit.scope, weight)
+            if age < _NEWEST:
+                self._nowadays.add(name, weight)
+            for each in {each for path in commit.paths[:MOST_PATHS] for each in prefixes(path)}:
+                self._in[each].add(name, weight)
+        self._spelling = {name: max(of_name.counts, key=of_name.of) for name, of_name in spellings.items()}
+        by_people = [commit for commit in commits if not commit.by_bot]
+        self._last = _odds_of_none(by_people[:_LAST])
+        self._last_of_type = {
+            kind: _odds_of_none(islice((commit for commit in by_people if commit.type == kind), _LAST_OF_TYPE))
+            for kind in self._of_type
         }
 
     def scope_of(self, paths: Sequence[str], kind: str, likenesses: Sequence[float]) -> str | None:
         """`kind`: the type of the change. `likenesses`: of each commit to it, 0 to 1."""
-        votes = self._votes(likenesses)
-        none = votes.pop("", 0.0)
-        places = self._places.candidates(paths)
-        scores = _scores(votes, paths, places)
+        change = self._change(paths, kind, likenesses)
+        scores = {name: _score(_FOR_A_SCOPE, self._for_scope(name, change)) for name in self._candidates(change)}
         if not scores:
             return None
         best = max(scores, key=lambda name: (scores[name], name))
-        sureness = max((sure for place, sure in places.items() if plain_name(place) == best), default=0.0)
-        # The chance that the best is right, against the chance that the authors would give none: fitted, as the weights
-        # of the types are.
-        chance = (
-            0.71 * _odds(1 - none)
-            + 0.32 * _odds(scores[best] / sum(scores.values()))
-            + 0.24 * _odds(sureness)
-            + 0.47 * _odds(self._given_now)
-            - 0.63 * _odds(self._given)
-            + 0.33 * _odds(self._given_of_type.get(kind, self._given))
-            + 0.58 * max(likenesses)
-            - 0.04
-        )
-        if chance <= 0:
+        if scores[best] <= _score(_FOR_NONE, self._for_none(change)):
             return None
-        return self._spelling.get(best) or next(place for place in places if plain_name(place) == best)
+        return self._spelling.get(best) or change.places[best][1]
 
-    def _votes(self, likenesses: Sequence[float]) -> dict[str, float]:
-        """The share of each name among the similar commits; that of "" is for none."""
-        votes: defaultdict[str, float] = defaultdict(float)
-        for age, (name, likeness) in enumerate(zip(self._names, likenesses, strict=True)):
-            votes[name] += likeness**_SHARPNESS * exp(-age / _FADING)
-        total = sum(votes.values())
-        return {name: vote / total for name, vote in votes.items() if vote}
+    def _change(self, paths: Sequence[str], kind: str, likenesses: Sequence[float]) -> _Change:
+        parts = {plain_name(part.partition(".")[0]) for path in paths[:MOST_PATHS] for part in path.split("/")}
+        return _Change(
+            type=kind,
+            votes=self._votes(likenesses),
+            places=self._places.candidates(paths),
+            pasts=tuple(map(self._past_of, paths[:_PATHS])),
+            parts=frozenset(parts),
+            words=frozenset(words_of(paths)),
+        )
+
+    def _votes(self, likenesses: Sequence[float]) -> _Shares:
+        votes = _Shares()
+        for age, (name, weight, likeness) in enumerate(zip(self._names, self._weights, likenesses, strict=True)):
+            if likeness:
+                votes.add(name, likeness**_SHARPNESS * weight * exp(-age / _FADING))
+        return votes
+
+    def _past_of(self, path: str) -> _Shares:
+        """Of the file, or of the lowest folder above it, that some commits changed."""
+        known = (self._in[each] for each in reversed(prefixes(path)) if each in self._in)
+        return next((shares for shares in known if shares.total >= _FEW), _Shares())
+
+    def _candidates(self, change: _Change) -> set[str]:
+        voted = nlargest(_MOST_VOTED, change.votes.counts.items(), key=lambda vote: (vote[1], vote[0]))
+        return ({name for name, _ in voted} | change.places.keys()) - {""}
+
+    def _for_both(self, name: str, change: _Change) -> dict[str, float]:
+        ever = self._ever.of(name)
+        of_type = self._of_type[change.type] if change.type in self._of_type else _Shares()
+        return {
+            "votes": _log(change.votes.of(name)),
+            "nowadays": _log(self._nowadays.of(name)),
+            "ever": _log(ever),
+            "of the type": _log(of_type.of(name, expected=ever, doubt=2)),
+            "places' past": _log(sum(past.of(name, doubt=0.5) for past in change.pasts) / len(change.pasts)),
+        }
+
+    def _for_scope(self, name: str, change: _Change) -> dict[str, float]:
+        place = _odds(change.places[name][0] if name in change.places else 0.0)
+        count = self._ever.counts.get(name, 0.0)
+        return self._for_both(name, change) | {
+            "place": place,
+            "place of a new scope": 0.0 if count else place,
+            "called like a place": float(name in change.parts),
+            "a word of a place": float(name in change.words),
+            "new": float(count == 0),
+            "count": log(1 + count),
+            "short": float(len(name) <= 2),
+        }
+
+    def _for_none(self, change: _Change) -> dict[str, float]:
+        return self._for_both("", change) | {
+            "always": 1.0,
+            "last": self._last,
+            "last of the type": self._last_of_type.get(change.type, self._last),
+        }
 
 
-def _scores(votes: Mapping[str, float], paths: Sequence[str], places: Mapping[str, float]) -> dict[str, float]:
-    parts = {plain_name(part.partition(".")[0]) for path in paths[:MOST_PATHS] for part in path.split("/")}
-    found = {name: vote * (_SAME_NAME if name in parts else 1) for name, vote in votes.items()}
-    for place, sureness in places.items():
-        name = plain_name(place)
-        found[name] = found.get(name, 0.0) + _OF_A_PLACE * sureness
-    return found
+def _score(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:
+    return sum(weight * evidence[name] for name, weight in weights.items())
 
 
-def _given(names: Sequence[str]) -> float:
-    """The share of commits that have a scope."""
-    return sum(map(bool, names)) / max(1, len(names))
+def _odds_of_none(commits: Iterable[NamedCommit]) -> float:
+    """The logarithm of how many give no scope against those that do."""
+    given = [bool(plain_name(commit.scope)) for commit in commits]
+    return log((given.count(False) + 1) / (given.count(True) + 1))
 
 
 def _odds(share: float) -> float:
     """Their logarithm, bounded."""
-    return log((share + 0.02) / (1.02 - share))
+    return log((share + 0.02) / (1.02 - min(1.0, share)))
+
+
+def _log(share: float) -> float:
+    return log(share + 0.01)

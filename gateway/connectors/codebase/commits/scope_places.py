@@ -1,11 +1,19 @@
-"""Folders whose children give scopes their names: in many projects a change to packages/parser has the scope parser."""
+"""Folders and files that give scopes their names: in many projects a change to packages/parser has the scope parser,
+and one to tests/test_parser.py too."""
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 MOST_PATHS = 60  # of a commit: more tell little of any of them
-_DOUBT = 3  # commits by which a folder seems less sure than it is
+_DOUBT = 3  # commits by which a place seems less sure than it is
+_BETWEEN_WORDS = re.compile(r"[-_.]")
+_JOINING = "-/._"  # what stands between the names of two folders
+_ANY_FILE, _ANY_FOLDER = "a file", "the folder of a file"
+
+# From where a name is taken, as the folder above it or one of the constants, and how.
+_Source = tuple[str, str]
 
 
 @lru_cache(maxsize=20_000)
@@ -14,35 +22,81 @@ def plain_name(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
+def prefixes(path: str) -> list[str]:
+    """The path and all folders above it, the highest first."""
+    parts = path.split("/")
+    return ["/".join(parts[: end + 1]) for end in range(len(parts))]
+
+
+def words_of(paths: Sequence[str]) -> set[str]:
+    """The words in the names of the folders and files, in lower case."""
+    return {word for path in paths[:MOST_PATHS] for word in re.split(r"[-_./]", path.casefold())}
+
+
 class ScopePlaces:
-    """`commits`: the paths and the scope of each, "" for none."""
+    """`commits`: the paths and the scope of each, "" for none, and how much it counts."""
 
-    def __init__(self, commits: Iterable[tuple[Sequence[str], str]]) -> None:
-        seen, named = Counter[str](), Counter[str]()
-        for paths, scope in commits:
-            name = plain_name(scope)
-            parents = list(_parents(paths))
-            seen.update({parent for parent, _ in parents})
-            named.update({parent for parent, child in parents if name and plain_name(child) == name})
-        self._sureness = {parent: count / (seen[parent] + _DOUBT) for parent, count in named.items() if count > 1}
+    def __init__(self, commits: Iterable[tuple[Sequence[str], str, float]]) -> None:
+        seen, named = defaultdict[_Source, float](float), defaultdict[_Source, float](float)
+        for paths, scope, weight in commits:
+            if not (name := plain_name(scope)):
+                continue
+            given = {each for path in paths[:MOST_PATHS] for each in _names(path)}
+            for source in {source for source, _ in given}:
+                seen[source] += weight
+            for source in {source for source, each in given if plain_name(each) == name and _has_mark(scope, source)}:
+                named[source] += weight
+        self._sureness = {source: count / (seen[source] + _DOUBT) for source, count in named.items() if count > 1}
 
-    def candidates(self, paths: Sequence[str]) -> dict[str, float]:
-        """The names of folders and files, as they are spelled, that may be the scope of a change: 0 to 1."""
-        children: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for parent, child in _parents(paths):
-            if parent in self._sureness and plain_name(child):
-                children[parent][child] += 1
-        found: dict[str, float] = {}
-        for parent, counts in sorted(children.items()):
-            child, count = max(counts.items(), key=lambda each: (each[1], each[0]))
-            share = count / min(len(paths), MOST_PATHS)
-            found[child] = max(found.get(child, 0.0), self._sureness[parent] * share)
+    def candidates(self, paths: Sequence[str]) -> dict[str, tuple[float, str]]:
+        """How sure it is that a place of the change gives it its scope, 0 to 1, and the scope as the place spells it.
+        The keys are plain names."""
+        given: defaultdict[_Source, Counter[str]] = defaultdict(Counter)
+        for path in paths[:MOST_PATHS]:
+            for source, name in set(_names(path)):
+                if source in self._sureness:
+                    given[source][name] += 1
+        found: dict[str, tuple[float, str]] = {}
+        for source, counts in given.items():
+            for name, count in counts.items():
+                sureness = self._sureness[source] * count / min(len(paths), MOST_PATHS)
+                found[plain_name(name)] = max(found.get(plain_name(name), (0.0, "")), (sureness, name))
         return found
 
 
-def _parents(paths: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Every folder of the paths, and what of it leads to the file: the name until its first full stop."""
-    for path in paths[:MOST_PATHS]:
-        parts = path.split("/")
-        for depth, part in enumerate(parts):
-            yield "/".join(parts[:depth]), part.partition(".")[0]
+def _has_mark(scope: str, source: _Source) -> bool:
+    """Whether the scope is spelled with the mark that joins a name to the folder's, if there is one."""
+    mark = source[1][-1]
+    return mark in scope or mark not in _JOINING
+
+
+@lru_cache(maxsize=20_000)
+def _names(path: str) -> tuple[tuple[_Source, str], ...]:
+    """All names that the folders and the file of a path could give a scope."""
+    return tuple(_named(path.split("/")))
+
+
+def _named(parts: Sequence[str]) -> Iterator[tuple[_Source, str]]:
+    for depth, part in enumerate(parts):
+        above = parts[depth - 1] if depth else ""
+        sources = ["/".join(parts[:depth])]
+        sources += [_ANY_FILE] if depth == len(parts) - 1 else [_ANY_FOLDER] if depth == len(parts) - 2 else []
+        for way, name in _ways(part.lstrip(".").partition(".")[0], above):
+            if plain_name(name):
+                yield from (((source, way), name) for source in sources)
+
+
+def _ways(name: str, above: str) -> Iterator[tuple[str, str]]:
+    """A name until its first full stop, that name without a word that others have too, such as test_, and that name
+    behind the one of the folder above it."""
+    if not name:
+        return
+    yield "whole", name
+    words = _BETWEEN_WORDS.split(name)
+    if len(words) > 1:
+        yield f"without {words[0]} before it", name[len(words[0]) + 1 :]
+        yield f"without {words[-1]} behind it", name[: -len(words[-1]) - 1]
+    for mark in _JOINING if above else "":
+        yield f"behind the folder{mark}", f"{above}{mark}{name}"
+        if above.endswith("s"):
+            yield f"behind one of the folder{mark}", f"{above[:-1]}{mark}{name}"

@@ -1,5 +1,6 @@
 """The past of a repository, newest first."""
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -11,6 +12,9 @@ from gateway.connectors.codebase.git.tree_paths import differing
 
 MAX_COMMITS = 20_000
 MAX_PATHS = 1_000  # of one commit. A commit that touches more says nothing about each of them
+
+# The names of the programs that make commits on GitHub and GitLab: "renovate[bot]", "release-bot", "bot@example.org".
+_BOT = re.compile(rb"(?i)(?<![a-z])bot(?![a-z])|dependabot|renovate|greenkeeper|github.actions")
 
 
 def past(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> Iterator[PastCommit]:
@@ -56,6 +60,7 @@ def _past_commit(commit: pygit2.Commit) -> PastCommit:
         body=rest.strip(),
         paths=_paths(commit) if parents < 2 else (),
         merge=parents > 1,
+        by_bot=bool(_BOT.search(commit.author.raw_name) or _BOT.search(commit.author.raw_email)),
     )
 
 

@@ -90,6 +90,7 @@ def test_the_scope_is_the_projects_own() -> None:
             "osgi = 'org.eclipse.platform:org.eclipse.osgi:3.18.400'\n",
             "change `3.18.300` to `3.18.400` in `libs.gradle`",
         ),
+        ("lib/web/README.md", "See old_guide.\n", "See new_guide.\n", "`old_guide` to `new_guide` in `web/README.md`"),
         ("v.go", "Minor: 148,\nSuffix: DEV,\n", "Minor: 149,\nSuffix: one,\n", "change `148` to `149` in `v.go`"),
         ("a.test.ts", "\n", "\nit('counts lists', () => {\n", 'test: cover "counts lists" in `a.test.ts`'),
     ],

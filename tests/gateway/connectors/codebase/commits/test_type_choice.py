@@ -10,8 +10,8 @@ from gateway.connectors.codebase.git.past_commit import PastCommit
 from tests.gateway.connectors.codebase.commits.test_facts import changed
 
 
-def earlier(subject: str, paths: tuple[str, ...], *, merge: bool = False) -> PastCommit:
-    return PastCommit(id="", time=0, subject=subject, body="", paths=paths, merge=merge)
+def earlier(subject: str, paths: tuple[str, ...], *, merge: bool = False, by_bot: bool = False) -> PastCommit:
+    return PastCommit(id="", time=0, subject=subject, body="", paths=paths, merge=merge, by_bot=by_bot)
 
 
 PAST = Habits(
@@ -63,10 +63,28 @@ def with_scopes(scope: str, given: int, of: int) -> Habits:
 
 
 def test_a_scope_is_given_where_authors_often_give_one_and_sooner_if_it_names_a_place() -> None:
-    assert with_scopes("syntax", 8, of=20).scope_of(["lib/parser/a.py"], "fix") == "syntax"
-    assert with_scopes("syntax", 4, of=20).scope_of(["lib/parser/a.py"], "fix") is None
-    assert with_scopes("Parser", 4, of=20).scope_of(["lib/parser/a.py"], "fix") == "Parser"
-    assert with_scopes("Parser", 2, of=20).scope_of(["lib/parser/a.py"], "fix") is None
+    assert with_scopes("syntax", 16, of=20).scope_of(["lib/parser/a.py"], "fix") == "syntax"
+    assert with_scopes("syntax", 8, of=20).scope_of(["lib/parser/a.py"], "fix") is None
+    assert with_scopes("Parser", 8, of=20).scope_of(["lib/parser/a.py"], "fix") == "Parser"
+    assert with_scopes("Parser", 4, of=20).scope_of(["lib/parser/a.py"], "fix") is None
+
+
+def test_what_bots_call_their_changes_counts_little() -> None:
+    def past(*, by_bot: bool) -> Habits:
+        bumps = [earlier("chore(deps-dev): a", ("yarn.lock",), by_bot=by_bot)] * 8
+        return Habits(bumps + [earlier("chore(deps): a", ("yarn.lock",))] * 4)
+
+    assert past(by_bot=True).scope_of(["yarn.lock"], "chore") == "deps"
+    assert past(by_bot=False).scope_of(["yarn.lock"], "chore") == "deps-dev"
+
+
+def test_bots_do_not_tell_whether_scopes_are_given() -> None:
+    def past(*, by_bot: bool) -> Habits:
+        notes = [earlier("fix: a", (f"notes/{number}.py",), by_bot=by_bot) for number in range(60)]
+        return Habits(notes + [earlier("fix(syntax): a", ("lib/a.py",))] * 12 + [earlier("fix: a", ("lib/a.py",))] * 3)
+
+    assert past(by_bot=True).scope_of(["lib/a.py"], "fix") == "syntax"
+    assert past(by_bot=False).scope_of(["lib/a.py"], "fix") is None
 
 
 def test_a_type_that_has_no_scopes_gets_none() -> None:
@@ -81,6 +99,24 @@ def test_a_folder_that_no_commit_has_touched_is_a_scope_where_its_neighbours_are
     past = [earlier(f"fix({name.lower()}): a", (f"packages/{name}/src/a.ts",)) for name in packages] * 10
     assert Habits(past).scope_of(["packages/type-checker/src/a.ts"], "fix") == "type-checker"
     assert Habits(past).scope_of(["packages/Parser/src/b.ts"], "fix") == "parser"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "scope", "new", "expected"),
+    [
+        ("tests/test_{}.py", "{}", "tests/test_cursor.py", "cursor"),
+        ("src/{}_view.py", "{}", "src/cursor_view.py", "cursor"),
+        ("packages/maker/{}/a.ts", "maker-{}", "packages/maker/cursor/a.ts", "maker-cursor"),
+        ("services/{}/a.rs", "service/{}", "services/cursor/a.rs", "service/cursor"),
+        ("plugins/inputs/{}/a.go", "inputs.{}", "plugins/inputs/cursor/a.go", "inputs.cursor"),
+    ],
+)
+def test_a_place_gives_a_scope_a_part_of_its_name_or_that_of_the_folder_above(
+    pattern: str, scope: str, new: str, expected: str
+) -> None:
+    words = ("lexer", "parser", "printer", "cli")
+    past = [earlier(f"fix({scope.format(word)}): a", (pattern.format(word),)) for word in words] * 10
+    assert Habits(past).scope_of([new], "fix") == expected
 
 
 def test_what_the_places_say_about_the_type_is_a_leaning() -> None:

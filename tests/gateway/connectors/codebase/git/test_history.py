@@ -78,3 +78,18 @@ def test_messages_of_any_encoding_are_read(tmp_path: Path, encoding: str, expect
 def test_what_is_read_once_is_not_kept_in_memory(ids: tuple[Path, list[str]]):
     assert len([*past(opened(ids[0]))]) == 4
     assert pygit2.settings.cached_memory[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("author", "by_bot"),
+    [
+        ("renovate[bot] <29139614+renovate[bot]@users.noreply.github.com>", True),
+        ("Releases <release-bot@example.org>", True),
+        ("A. Botha <botha@example.org>", False),
+    ],
+)
+def test_the_commits_of_bots_are_known(tmp_path: Path, author: str, by_bot: bool):
+    folder = new(tmp_path / "work")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "one", "--author", author)
+    (only,) = past(opened(folder))
+    assert only.by_bot is by_bot
