@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from tests.e2e import reloading
+from tests.e2e.clusters import seconds_until
 from tests.e2e.serving import Serving, serving, web
 from tests.patience import PATIENCE
 
@@ -53,8 +54,8 @@ def test_an_invalid_file_changes_nothing_and_each_process_explains_it(sluice: Se
     assert load.failures == []
     file.write_text("global:\n  defaultPageSize: 12\n  hardCaps: 9000\n")
     for base in bases:
-        while not (found := configuration(base, sluice.key))["problems"]:
-            pass
+        seconds_until(lambda base=base: bool(configuration(base, sluice.key)["problems"]), PATIENCE)
+        found = configuration(base, sluice.key)
         assert found["problems"] == ["line 3: global.hardCaps: there is no setting 'hardCaps'. Did you mean hardCap?"]
         assert found["file"] == "sluice.yaml"
         answer = httpx2.get(
