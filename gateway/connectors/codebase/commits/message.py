@@ -104,7 +104,7 @@ def _sentences(facts: ChangeFacts, kind: str) -> Iterator[str]:
         *(main_sentences(main, kind, each, truncated=facts.truncated) for each in wheres), strict=True
     ):
         yield from sentences
-    counts = "" if facts.truncated else f" (+{facts.plus} -{facts.minus})"
+    counts = "" if facts.truncated or not facts.plus + facts.minus else f" (+{facts.plus} -{facts.minus})"
     more = f" and {others} more file{'s' if others > 1 else ''}" if others else ""
     for each in (main.change.path, name):
         yield f"update {quoted(each)}{more}{counts}"

@@ -1,11 +1,14 @@
 """Sentences about a change, from its facts. Imperative, without a full stop; names are in backticks."""
 
+import stat
+
 from gateway.connectors.codebase.commits.facts import FileFacts
 from gateway.connectors.codebase.commits.quoting import listed, quoted
 from gateway.connectors.codebase.commits.salient import first_turned, gained_tests, salient, turned
-from gateway.connectors.codebase.git.changes import ChangeKind
+from gateway.connectors.codebase.git.changes import ChangeKind, FileChange
 from gateway.connectors.codebase.tree.path_kinds import PathKind
 
+_EXECUTABLE = 0o111
 _FEW_LINES = 12  # of a change that one of its lines can stand for
 
 
@@ -36,7 +39,9 @@ def _whole(file: FileFacts) -> list[str]:
     if change.kind is ChangeKind.MODIFIED and (change.submodule or change.binary):
         found.append(f"{what} updated")
     if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
-        found.append(f"mode {change.old_mode & 0o777:o} becomes {change.new_mode & 0o777:o}")
+        is_permission = stat.S_IFMT(change.old_mode) == stat.S_IFMT(change.new_mode)
+        mode = f"mode {change.old_mode & 0o777:o} becomes {change.new_mode & 0o777:o}"
+        found.append(mode if is_permission else f"becomes {_became(change) or 'another kind of file'}")
     if file.blanks_only:
         found.append("only white space and separators differ")
     elif file.comments_only:
@@ -79,6 +84,8 @@ def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -
         found.append(f"rename {quoted((change.old_path or '').rpartition('/')[2])} to {quoted(where)}")
     if change.kind is ChangeKind.DELETED:
         found += [f"delete {quoted(change.path)}", f"delete {quoted(where)}"]
+    if change.kind is ChangeKind.MODIFIED and not file.plus + file.minus and (became := _became(change)):
+        found += [f"make {quoted(change.path)} {became}", f"make {quoted(where)} {became}"]
     if pair := turned(change):
         found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}{at}")
         found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}")
@@ -95,6 +102,16 @@ def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -
         found += [f"{verb} {quoted(word)}{place}" for word in come[:3]]
         found += [f"drop {quoted(word)}{place}" for word in gone[:2] if not come and not truncated]
     return found
+
+
+def _became(change: FileChange) -> str:
+    """What a file of another mode is now; empty if that has no word."""
+    old, new = change.old_mode or 0, change.new_mode or 0
+    if stat.S_IFMT(old) != stat.S_IFMT(new):
+        return "a link" if stat.S_ISLNK(new) else "a file" if stat.S_ISLNK(old) else ""
+    if bool(old & _EXECUTABLE) != bool(new & _EXECUTABLE):
+        return "executable" if new & _EXECUTABLE else "not executable"
+    return ""
 
 
 def _of_definitions(file: FileFacts, kind: str, at: str, *, truncated: bool) -> list[str]:

@@ -106,6 +106,27 @@ def test_a_rename_is_told_and_a_mode() -> None:
     assert first_summary(mode) == "mode 644 becomes 755"
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "title"),
+    [
+        ("100644", "100755", "make `a/x.sh` executable"),
+        ("100755", "100644", "make `a/x.sh` not executable"),
+        ("100644", "120000", "make `a/x.sh` a link"),
+        ("120000", "100755", "make `a/x.sh` a file"),
+        ("100644", "100600", "update `a/x.sh`"),
+    ],
+)
+def test_a_change_of_mode_alone_is_the_title(old: str, new: str, title: str) -> None:
+    mode = read_diff(f"diff --git a/a/x.sh b/a/x.sh\nold mode {old}\nnew mode {new}\n")
+    assert commit_message(mode).title.endswith(f": {title}")
+    assert first_summary(mode).endswith(title.rpartition(" ")[2] if "12" in old + new else new[3:])
+
+
+def test_a_title_counts_no_lines_where_none_changed() -> None:
+    binary = read_diff("diff --git a/i.png b/i.png\nindex 1..2 100644\nBinary files a/i.png and b/i.png differ\n")
+    assert commit_message(binary).title.endswith(": update `i.png`")
+
+
 def test_false_claims_are_found_on_either_side() -> None:
     truth = Truth(a_change(("a.py", OLD, NEW)).files)
     assert truth.false_claims("feat(any_scope): add `Come` to `a.py`; remove `gone`") == ()
