@@ -177,12 +177,13 @@ def test_an_answer_that_reaches_another_process_is_used_there(doors: Doors):
 
 
 def test_a_process_takes_an_answer_with_its_first_call(doors: Doors, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(catalogue, "operations", Operations({}))
-    monkeypatch.setattr(catalogue, "_revision", None)
     text = types.TextContent(type="text", text=json.dumps({"answer": ANSWER}))
     response = types.CreateMessageResult(role="assistant", model="m", content=text)
     question = {"query": "How is a header parsed?"}
-    answer = again(doors, question, input_responses={"question": response}, request_state="of another process")
+    with monkeypatch.context() as nothing_loaded:
+        nothing_loaded.setattr(catalogue, "operations", Operations({}))
+        nothing_loaded.setattr(catalogue, "_revision", None)
+        answer = again(doors, question, input_responses={"question": response}, request_state="of another process")
     assert answer["results"]["answer"] == ANSWER
 
 
