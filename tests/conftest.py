@@ -102,8 +102,7 @@ def copy_tables(connection: Any, **_: object) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than processors, as workers often wait for a server. With two a processor the whole takes longer
-    on two processors, because each loads all tests."""
+    """One worker more than processors, as workers often wait for a server. Two a processor took as long."""
     return (os.cpu_count() or 1) + 1
 
 
