@@ -1,7 +1,8 @@
 """Snapshots that a thread writes to the table in batches, behind the answers that name them.
 
 Only for a process that serves alone: until a snapshot is written, no other process can read it. This one reads it from
-memory at once; one beside it, such as `manage.py mcp`, looks again after a batch. A crash loses the snapshots of the
+memory at once; one beside it, such as `manage.py mcp`, looks again after a batch. An equal list that is asked for there
+meanwhile has the same handle and cursors, and the time at which it was taken there. A crash loses the snapshots of the
 last BATCH_SECONDS. While the table cannot be written, nothing more is queued, so that answers say what could not be
 stored.
 """
