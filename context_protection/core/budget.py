@@ -29,6 +29,8 @@ MOST_REPEATED = 2
 # higher limit.
 MAX_CHARS = 49_000
 CHARS_A_TOKEN = 4  # characters per token that a higher hard cap allows
+# Without the tokenizer no answer is longer, whatever the hard cap: within 10 KB with the default one.
+MAX_UNCOUNTED_CHARS = 9_800
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def density(body: Body, policy: Policy) -> float:
 
 def most_chars(policy: Policy) -> int:
     """The most characters of an answer. With a raised hard cap the tools declare the higher limit to clients."""
-    return max(MAX_CHARS, policy.hard_cap * CHARS_A_TOKEN)
+    return max(MAX_CHARS, policy.hard_cap * CHARS_A_TOKEN) if tokens.claude.counts else MAX_UNCOUNTED_CHARS
 
 
 def dumps(value: Any) -> bytes:

@@ -20,7 +20,7 @@ from typing import Final
 
 from context_protection.core.tokens.bounds import most_beside_words, most_tokens
 from context_protection.core.tokens.ctok_vocabulary import exact
-from context_protection.core.tokens.estimator import guarded, typical
+from context_protection.core.tokens.estimator import guarded, most_by_bytes, typical
 from context_protection.core.tokens.learned_rates import LearnedRates
 from context_protection.core.tokens.length_formula import formula, formula_of_length
 from context_protection.core.tokens.rulers import ClaudeRuler, Ruler
@@ -36,6 +36,7 @@ __all__ = [
     "guarded",
     "learned",
     "most_beside_words",
+    "most_by_bytes",
     "most_tokens",
     "typical",
 ]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from context_protection.core.cache_budget import Cache, CacheBudget, cache_budget
-from context_protection.core.tokens.estimator import TYPICAL, weigh_bytes
+from context_protection.core.tokens.estimator import TYPICAL, guarded, weigh_bytes
 from context_protection.core.tokens.rulers import Ruler
 
 # Shorter texts are counted: it is cheap, and each of their words matters.
@@ -46,6 +46,8 @@ class LearnedRates:
 
     def tokens(self, operation: str, data: bytes) -> int:
         """About the tokens of an answer of `operation`, UTF-8."""
+        if not self._ruler.counts:
+            return guarded(data.decode())
         if len(data) < SHORTEST:
             return self._ruler.count(data.decode())
         weight = weigh_bytes(data, TYPICAL)

@@ -5,12 +5,16 @@ from collections.abc import Callable
 from typing import Protocol
 
 from context_protection.core.tokens.ctok_vocabulary import load_counter
-from context_protection.core.tokens.estimator import guarded
+from context_protection.core.tokens.estimator import most_by_bytes
 from context_protection.core.tokens.run_counter import RunCounter
 
 
 class Ruler(Protocol):
     """Measures texts in tokens. The result for a text is the same in every process."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the ruler counts tokens. Otherwise both methods return an upper bound."""
 
     @property
     def degraded(self) -> str:
@@ -28,7 +32,7 @@ class ClaudeRuler:
 
     On each of 3,536 real and synthetic texts, `count` was within 2 % of ctok and `estimate` within 8 %. The
     vocabulary is loaded once, at first use (0.2 s). If ctok is missing or has changed, `degraded` explains it and
-    both methods return `guarded`, which errs upwards.
+    both methods return an upper bound by bytes.
     """
 
     def __init__(self) -> None:
@@ -38,17 +42,21 @@ class ClaudeRuler:
         self._degraded = ""
 
     @property
+    def counts(self) -> bool:
+        return self._load_once() is not None
+
+    @property
     def degraded(self) -> str:
         self._load_once()
         return self._degraded
 
     def count(self, text: str) -> int:
         counter = self._load_once()
-        return self._safely(counter.count, text) if counter else guarded(text)
+        return self._safely(counter.count, text) if counter else most_by_bytes(text)
 
     def estimate(self, text: str) -> int:
         counter = self._load_once()
-        return self._safely(counter.estimate, text) if counter else guarded(text)
+        return self._safely(counter.estimate, text) if counter else most_by_bytes(text)
 
     def _load_once(self) -> "RunCounter | None":
         if not self._loaded:
@@ -61,12 +69,12 @@ class ClaudeRuler:
         try:
             self._counter = load_counter()
         except Exception as error:  # any fault of ctok; the request must still be answered (law 5)
-            self._degraded = f"Claude tokens are guessed from bytes, because ctok does not load: {error}."
+            self._degraded = f"Claude tokens are bounded by bytes, because ctok does not load: {error}."
         self._loaded = True
 
     def _safely(self, measure: Callable[[str], int], text: str) -> int:
         try:
             return measure(text)
         except Exception as error:  # law 5: ctok may fail on a run that was never tested
-            self._degraded = f"A text's Claude tokens were guessed from bytes, as ctok failed: {error!r}."
-            return guarded(text)
+            self._degraded = f"A text's Claude tokens were bounded by bytes, as ctok failed: {error!r}."
+            return most_by_bytes(text)

@@ -6,9 +6,11 @@ import io
 import json
 import os
 import random
+import string
 import subprocess
 import sys
 import threading
+import unicodedata
 import uuid
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -469,12 +471,13 @@ def test_prices_that_the_budget_has_dropped_are_found_again() -> None:
 # ---- without ctok ---------------------------------------------------------------------------------
 
 
-def test_without_ctok_the_ruler_says_so_and_guesses_upwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ctok_the_ruler_says_so_and_gives_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "ctok"]:
         monkeypatch.setitem(sys.modules, name, None)
     ruler = ClaudeRuler()
     text = text_of("logs", 4)
-    assert ruler.count(text) == ruler.estimate(text) == tokens.guarded(text) > tokens.formula(text)
+    assert ruler.count(text) == ruler.estimate(text) == tokens.most_by_bytes(text) > claude.count(text)
+    assert not ruler.counts
     assert "ctok" in ruler.degraded
     assert claude.degraded == ""
 
@@ -483,7 +486,7 @@ def test_a_vocabulary_that_counts_otherwise_is_not_trusted(monkeypatch: pytest.M
     model = ctok.main._model("v4.8")
     monkeypatch.setattr(model.trie, "root", {})
     ruler = ClaudeRuler()
-    assert ruler.count("hello world") == tokens.guarded("hello world")
+    assert ruler.count("hello world") == tokens.most_by_bytes("hello world")
     assert "115" in ruler.degraded
 
 
@@ -498,7 +501,8 @@ def test_a_text_on_which_ctok_fails_is_answered_all_the_same(monkeypatch: pytest
     monkeypatch.setattr(ctok.engine, "tile", failing)
     ruler = ClaudeRuler()
     assert ruler.degraded == ""
-    assert ruler.count("a ٣ b") == tokens.guarded("a ٣ b")
+    assert ruler.count("a ٣ b") == tokens.most_by_bytes("a ٣ b")
+    assert ruler.counts
     assert "three" in ruler.degraded
     assert ruler.count(text_of("csv", 1)) == claude.count(text_of("csv", 1))
 
@@ -518,3 +522,22 @@ def test_the_guess_from_bytes_is_not_beyond_all_measure() -> None:
     over = sorted(off(tokens.guarded(text_of(kind, 9)), text_of(kind, 9)) for kind in MAKERS)
     assert over[len(over) // 2] < 0.6
     assert over[-1] < 3
+
+
+def _blocks() -> Iterator[str]:
+    """Up to 64 characters of each part of Unicode that has any, and printable ASCII by kinds."""
+    yield from (string.ascii_uppercase, string.ascii_lowercase, string.digits, string.punctuation, string.printable)
+    for start in range(0x80, 0x30000, 0x40):
+        block = [each for code in range(start, start + 0x40) if unicodedata.category(each := chr(code))[0] != "C"]
+        if block:
+            yield "".join(block)
+
+
+@pytest.mark.parametrize("form", ["{}", "{} ", "{}\n", "{}a", "{}A", "{}1", "{}."])
+def test_no_text_has_more_tokens_than_its_bytes_allow(form: str) -> None:
+    rng = random.Random(form)
+    for block in _blocks():
+        text = "".join(form.format(rng.choice(block)) for _ in range(60))
+        repeated = form.format(rng.choice(block)) * 60
+        for each in (text, repeated, json.dumps([text], ensure_ascii=False)):
+            assert exact(each) <= tokens.most_by_bytes(each) + 2, each[:20]  # its ends have marks, too
