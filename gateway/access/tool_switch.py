@@ -1,4 +1,4 @@
-"""What the stored rows have in common that switch tools: of a whole connector, or a single one."""
+"""The base class of rows that switch tools: those of a connector, or a single one."""
 
 from typing import ClassVar
 

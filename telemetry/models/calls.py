@@ -44,7 +44,8 @@ class TelemetryRecord(StoredMeasurement):
     """The figures of one call. Written in batches by telemetry.storage, never changed afterwards."""
 
     saved_tokens = models.IntegerField(
-        "tokens saved, net", help_text="Baseline tokens less tokens sent: a follow-up costs, and is below 0."
+        "tokens saved, net",
+        help_text="Baseline tokens less tokens sent. Below 0 for a call that follows up on an earlier answer.",
     )
     claude_original_tokens = models.PositiveIntegerField(
         "original tokens, by Claude's count", default=0, help_text="Converted by the factor of the body that was sent."
@@ -55,7 +56,9 @@ class TelemetryRecord(StoredMeasurement):
         help_text="Converted by the factor of the body that was sent.",
     )
     latency_bucket = models.PositiveSmallIntegerField(default=0, help_text="See telemetry/rollups/histogram.py.")
-    upstream_bucket = models.PositiveSmallIntegerField(default=0, help_text="The same of the time in upstreams.")
+    upstream_bucket = models.PositiveSmallIntegerField(
+        default=0, help_text="The histogram bucket of the time in upstreams."
+    )
 
     objects = CallQuerySet.as_manager()
 

@@ -56,7 +56,7 @@ class Rollup(models.Model):
         }
     )
     latency = models.TextField(default="", help_text="A histogram, see telemetry/rollups/histogram.py.")
-    upstream_latency = models.TextField(default="", help_text="The same of the time in upstreams.")
+    upstream_latency = models.TextField(default="", help_text="The histogram of the time in upstreams.")
 
     class Meta:
         indexes = (

@@ -1,4 +1,4 @@
-"""Hostaway's API over real HTTP on loopback, with an invented account.
+"""Hostaway's API over real HTTP on loopback, with a sample account.
 
     with hostaway() as upstream:
         upstream.reservations            # its rows by id, to be changed at any time; also listings, charges

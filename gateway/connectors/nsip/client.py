@@ -149,10 +149,10 @@ _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErr
 def _request_needed(
     method: Callable[Concatenate["NSIPClient", P], object], *args: P.args, **kwargs: P.kwargs
 ) -> RequestNeeded:
-    from gateway.connectors.nsip.replaying import Replaying
+    from gateway.connectors.nsip.replay_client import ReplayClient
 
     try:
-        method(Replaying(), *args, **kwargs)
+        method(ReplayClient(), *args, **kwargs)
     except RequestNeeded as needed:
         return needed
     raise AssertionError("the client answered without asking")
@@ -162,11 +162,11 @@ def _read(
     response: Response, method: Callable[Concatenate["NSIPClient", P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Raises UpstreamGarbled if the response is not the requested data, whatever its status."""
-    from gateway.connectors.nsip.replaying import Replaying
+    from gateway.connectors.nsip.replay_client import ReplayClient
 
     try:
         body = _body(response)
-        value = method(Replaying(body), *args, **kwargs)
+        value = method(ReplayClient(body), *args, **kwargs)
         if answers.is_one(method.__name__, body, value):
             return value
     except _UNREADABLE as error:

@@ -1,4 +1,4 @@
-"""manage.py load_sample_data: loads an invented account, or files: upstream envelopes and documents of any type."""
+"""manage.py load_sample_data: loads the sample account, or files: upstream envelopes and documents of any type."""
 
 import mimetypes
 import sys
@@ -25,7 +25,7 @@ ENVELOPE_HEAD = 1000  # bytes at the start of an envelope that contain its "resu
 
 class Command(BaseCommand):
     help = (
-        "Puts an invented account into the store: 12 listings, 500 bookings, 320 transactions, a 10,000-line log, "
+        "Puts a sample account into the store: 12 listings, 500 bookings, 320 transactions, a 10,000-line log, "
         "a 50 KB manual. The same every time; what stood in the store is replaced."
     )
 

@@ -77,45 +77,49 @@ def experiment(request: HttpRequest, address: Address, name: str) -> HttpRespons
         return _shadow(request, address, found)
     panel = guarded("Measures", lambda: measured(found) if found.started_at else None)
     shown: ExperimentReport | None = panel.content
-    return show(
+    return _show(
         request,
         address,
         "experiments/experiment.html",
-        title=found.question,
-        tab=f"Experiment {found.name}",
+        found,
         sentence=_sentence(found, shown),
-        has_comparison=False,
-        has_recorder_notes=False,
-        experiment=found,
         panel=panel,
         report=shown,
         rows=[_row(each) for each in shown.results] if shown else [],
-        enough=ENOUGH_CALLERS,
-        log=_log(found),
-        action=_action(request, found),
     )
 
 
 def _shadow(request: HttpRequest, address: Address, found: Experiment) -> HttpResponseBase:
     panel = guarded("Sizes", lambda: shadow_report(found) if found.started_at else None)
     known: ShadowReport | None = panel.content
-    return show(
+    return _show(
         request,
         address,
         "experiments/shadow.html",
-        title=found.question,
-        tab=f"Experiment {found.name}",
+        found,
         sentence=_shadow_sentence(found, known),
-        has_comparison=False,
-        has_recorder_notes=False,
-        experiment=found,
         panel=panel,
         report=known,
         rows=[_paired_row(each) for each in known.measures] if known else [],
         not_known=NOT_KNOWN,
+    )
+
+
+def _show(request: HttpRequest, address: Address, template: str, found: Experiment, **content: Any) -> HttpResponseBase:
+    """The page of one experiment: its question, log and next action besides the content."""
+    return show(
+        request,
+        address,
+        template,
+        title=found.question,
+        tab=f"Experiment {found.name}",
+        has_comparison=False,
+        has_recorder_notes=False,
+        experiment=found,
         enough=ENOUGH_CALLERS,
         log=_log(found),
         action=_action(request, found),
+        **content,
     )
 
 

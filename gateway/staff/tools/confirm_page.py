@@ -16,7 +16,7 @@ from gateway.staff.budgets.storage import reach
 from gateway.staff.keys.first_call import SEE as SEE_KEYS
 from gateway.staff.tools.draft import SwitchChange, SwitchDraft, SwitchPlan, may_change_any, planned
 from gateway.staff.tools.effect import KeyEffect, ListEffect, forecast, key_effects, list_effect, list_words
-from gateway.staff.tools.saving import SwitchesOvertaken, save
+from gateway.staff.tools.switch_save import SwitchesOvertaken, save
 from gateway.staff.tools.tool_entries import ToolEntry, tool_entries
 from gateway.staff.tools.tool_list_page import DAYS, SEE, STATES, MonthFigures, month_figures, show_list
 from telemetry import access, wording

@@ -18,7 +18,7 @@ from pebble import ProcessExpired, ProcessPool
 
 from gateway.connectors.codebase.child_processes import ChildProcesses
 from gateway.connectors.codebase.index.index_place import IndexFailed
-from gateway.connectors.codebase.indexing.reading import Digests, ReadFiles, look_at, read_files
+from gateway.connectors.codebase.indexing.file_reads import Digests, ReadFiles, look_at, read_files
 
 PROCESSES = 2
 AHEAD = 2  # batches that are read, or are to be, while one is written

@@ -15,8 +15,8 @@ from gateway.connectors.codebase.index.batches import batched
 from gateway.connectors.codebase.index.build import PastOfFiles, past_of, replace_files, replace_past
 from gateway.connectors.codebase.index.store import IndexStore
 from gateway.connectors.codebase.indexing.advance import BATCH, RunStep
+from gateway.connectors.codebase.indexing.file_reads import Digests, ReadFiles, read_here
 from gateway.connectors.codebase.indexing.readers import readers
-from gateway.connectors.codebase.indexing.reading import Digests, ReadFiles, read_here
 from gateway.connectors.codebase.indexing.stamps import UNSETTLED, stamps_of
 from gateway.connectors.codebase.indexing.tree_watch import TreeWatch, commit_of
 from gateway.connectors.codebase.tree import files

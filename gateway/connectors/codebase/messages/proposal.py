@@ -21,7 +21,7 @@ from gateway.connectors.codebase.git.changes import FileChange, Hunk
 from gateway.connectors.codebase.messages.request import CommitRequest
 from gateway.connectors.codebase.model.draft import AnswerRejected, Document
 from gateway.connectors.codebase.model.language_model import ModelPrompt
-from gateway.connectors.codebase.model.prompting import AnswerForm, prompt_of, start_without_secrets, without_secrets
+from gateway.connectors.codebase.model.prompt import AnswerForm, prompt_of, start_without_secrets, without_secrets
 
 _MOST_SHOWN = 16_000  # characters of the change
 _LEAST_OF_FILE = 1_500  # characters that a file may have, however many there are

@@ -9,7 +9,7 @@ from typing import Any
 from gateway.connectors.codebase.commits.truth import names_in, stands
 from gateway.connectors.codebase.model.draft import AnswerRejected, Document
 from gateway.connectors.codebase.model.language_model import ModelPrompt
-from gateway.connectors.codebase.model.prompting import AnswerForm, prompt_of, start_without_secrets, without_secrets
+from gateway.connectors.codebase.model.prompt import AnswerForm, prompt_of, start_without_secrets, without_secrets
 from gateway.connectors.codebase.query.formats import results, shown_rows
 from gateway.connectors.codebase.query.natural import LONGEST_QUESTION
 from gateway.connectors.codebase.query.query_result import QueryResult

@@ -19,7 +19,7 @@ from gateway.connectors.openapi.importer import import_plan
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.mcp.tools import unrestricted_list
 from gateway.staff.tools.draft import SWITCHES, SwitchDraft, planned
-from gateway.staff.tools.saving import SwitchesOvertaken, save
+from gateway.staff.tools.switch_save import SwitchesOvertaken, save
 from gateway.staff.tools.tool_entries import tool_entries
 from gateway.upstreams.models import UpstreamApi
 from telemetry.models import Event

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from gateway.connectors.codebase.index.index_place import IndexPlace, PostgresPlace, SqlitePlace
 from gateway.connectors.codebase.index.store import IndexStore
-from gateway.connectors.codebase.indexing import indexer, reading, run, stamps, tree_watch
+from gateway.connectors.codebase.indexing import file_reads, indexer, run, stamps, tree_watch
 from gateway.connectors.codebase.indexing.advance import Advance, AdvanceOutcome
 from gateway.connectors.codebase.indexing.indexer import IndexedTree
 from gateway.connectors.codebase.indexing.readers import readers
@@ -303,12 +303,12 @@ def test_a_file_that_ended_the_process_is_read_by_readers(
     """They leave it out if it ends them too. A few other files are then read here again."""
     child = os.fork()
     if child == 0:  # as a parser with a fault ends it
-        reading.document_of = lambda *_: os._exit(1)  # type: ignore[assignment]
+        file_reads.document_of = lambda *_: os._exit(1)  # type: ignore[assignment]
         indexer.advance(shop, sqlite, LONG)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     with monkeypatch.context() as patched:
-        patched.setattr(reading, "document_of", lambda *_: pytest.fail("a file was read here"))
+        patched.setattr(file_reads, "document_of", lambda *_: pytest.fail("a file was read here"))
         finished(IndexedTree(shop, sqlite))
     assert paths(sqlite) == ["src/a.py", "src/b.py"]
     with monkeypatch.context() as patched:

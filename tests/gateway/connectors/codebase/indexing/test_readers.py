@@ -14,12 +14,12 @@ import pytest
 from gateway.connectors.codebase.child_processes import ChildProcesses
 from gateway.connectors.codebase.index.document import digest_of
 from gateway.connectors.codebase.index.index_place import IndexFailed, SqlitePlace
-from gateway.connectors.codebase.indexing import reading, run
+from gateway.connectors.codebase.indexing import file_reads, run
 from gateway.connectors.codebase.indexing.advance import AdvanceOutcome
+from gateway.connectors.codebase.indexing.file_reads import Digests, ReadFiles, read_files
 from gateway.connectors.codebase.indexing.indexer import IndexedTree
 from gateway.connectors.codebase.indexing.process import IndexingProcess
 from gateway.connectors.codebase.indexing.readers import AHEAD, Readers
-from gateway.connectors.codebase.indexing.reading import Digests, ReadFiles, read_files
 from tests.gateway.connectors.codebase.repositories import new
 
 FILES = {f"src/part_{number:02}.py": f"def part_{number}():\n    pass\n" for number in range(60)}
@@ -107,12 +107,12 @@ def test_large_files_are_read_in_several_batches(shop: Path):
     large = {"a.txt": b"a " * 300_000, "b.txt": b"b " * 300_000}
     for name, content in large.items():
         (shop / name).write_bytes(content)
-    few = list(reading.read_here(shop, [dict.fromkeys((*large, *FILES), b"")]))
+    few = list(file_reads.read_here(shop, [dict.fromkeys((*large, *FILES), b"")]))
     assert len(few) == 1
     many = dict.fromkeys([f"{number}.txt" for number in range(10)], b"")
     for name in many:
         (shop / name).write_bytes(large["a.txt"])
-    for found in (list(reading.read_here(shop, [many])), list(Readers().read(shop, [many]))):
+    for found in (list(file_reads.read_here(shop, [many])), list(Readers().read(shop, [many]))):
         assert [len(each.paths) for each in found] == [4, 4, 2]
         assert paths(found) == list(many)
 

@@ -9,7 +9,7 @@ from gateway.connectors.nsip.client import RequestNeeded
 _UNANSWERED: Any = object()
 
 
-class Replaying(NSIPClient):
+class ReplayClient(NSIPClient):
     """A client for one request: raises RequestNeeded, or reads the given answer."""
 
     def __init__(self, answer: Any = _UNANSWERED) -> None:
