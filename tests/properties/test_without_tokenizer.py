@@ -20,7 +20,7 @@ dense_texts = st.lists(st.tuples(st.sampled_from(DENSE), st.integers(1, 4000)), 
 policies = st.builds(
     Policy,
     token_budget_threshold=st.integers(200, 12_000),
-    hard_cap=st.sampled_from([12_000, 48_000]),
+    hard_cap=st.sampled_from([1_500, 3_000, 12_000, 25_000]),
     chunk_tokens=st.integers(100, 20_000),
 )
 
@@ -51,7 +51,7 @@ def test_a_text_comes_whole(content: str, policy: Policy):
 @given(payloads.large_records(), dense_texts, policies)
 def test_a_record_comes_whole(record: dict[str, Any], note: str, policy: Policy):
     record = {**record, "id": 7, "note": note}
-    assume(payloads.longest_path(record) <= 1_000)
+    assume(payloads.longest_path(record) <= policy.hard_cap * 0.2)
     desk = Desk([record], policy=policy)
     assert crawler.record(desk, "get", {"id": 7}) == record
     assert_small(desk)
@@ -61,7 +61,7 @@ def test_a_record_comes_whole(record: dict[str, Any], note: str, policy: Policy)
 def test_each_row_of_a_list_comes_whole(rows: list[dict[str, Any]], note: str, policy: Policy):
     rows = [{**row, "note": note[: 40 * (number % 50)]} for number, row in enumerate(rows)]
     for row in rows:
-        assume(payloads.longest_path(row) <= 1_000)
+        assume(payloads.longest_path(row) <= policy.hard_cap * 0.2)
     desk = Desk(rows, policy=policy)
     assert len(crawler.walk(desk, "list", {})) == len(rows)
     for row in rows[:2] + rows[-2:]:
