@@ -25,8 +25,12 @@ class UpstreamObject(models.Model):
         ordering = ("-inserted_on", "-id")
 
 
-def _newest_first(name: str) -> models.Index:
-    return models.Index(models.F("inserted_on").desc(), models.F("id").desc(), name=f"{name}_newest_first")
+def _newest_first(name: str, *columns: str) -> models.Index:
+    """An index in the order of lists. It also holds `columns`, so that a list that is filtered by them, or aggregated,
+    reads no rows: in SQLite they are behind `data`, which takes most of the time. Only short columns: Postgres limits
+    an entry to 2,700 bytes."""
+    order = models.F("inserted_on").desc(), models.F("id").desc()
+    return models.Index(*order, *columns, name=f"{name}_newest_first")
 
 
 class Listing(UpstreamObject):
@@ -41,7 +45,9 @@ class Listing(UpstreamObject):
     currency = models.CharField(max_length=100, null=True)
 
     class Meta(UpstreamObject.Meta):
-        indexes = (_newest_first("listing"),)
+        indexes = (
+            _newest_first("listing", "status", "bedrooms", "bathrooms", "max_guests", "price", "currency"),
+        )
 
     def __str__(self) -> str:
         return self.name or str(self.id)
@@ -62,7 +68,19 @@ class Booking(UpstreamObject):
 
     class Meta(UpstreamObject.Meta):
         indexes = (
-            _newest_first("booking"),
+            _newest_first(
+                "booking",
+                "status",
+                "source_status",
+                "check_in",
+                "check_out",
+                "nights",
+                "guests",
+                "total_price",
+                "currency",
+                "property_id",
+                "channel",
+            ),
             models.Index(fields=["status"]),
             models.Index(fields=["check_in"]),
         )
@@ -80,7 +98,9 @@ class Transaction(UpstreamObject):
     property_id = models.BigIntegerField(null=True)
 
     class Meta(UpstreamObject.Meta):
-        indexes = (_newest_first("transaction"),)
+        indexes = (
+            _newest_first("transaction", "type", "status", "amount", "currency", "booking_id", "property_id"),
+        )
 
     def __str__(self) -> str:
         return f"{self.id} {self.type or ''}".strip()
