@@ -21,6 +21,7 @@ from context_protection.core.cached_property import cached_property
 from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, Page, RowOptions
 from context_protection.core.policy import Policy
+from context_protection.core.query import currencies
 from context_protection.core.query.aggregation import Aggregation, Groups
 from context_protection.core.query.columns import NOTHING_DECLARED, QueryColumn, QueryColumns
 from context_protection.core.query.conditions import Conditions
@@ -31,7 +32,7 @@ from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import Shape
 from context_protection.core.withheld_fields import MASK, seen, shape_as_seen, under_all_names
 from context_protection.orm import query
-from context_protection.orm.statements import statement
+from context_protection.orm.statements import statement, unconverted
 
 SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
@@ -47,24 +48,28 @@ class QuerySetRows(ABC):
     def __init__(self, queryset: QuerySet[Any], *, shape: Shape, order: Sequence[str]) -> None:
         self.queryset, self.shape, self.order = queryset, shape, tuple(order)
         self._opened = array("q")
+        self._on_units: list[str] = []  # notes on the units of amounts, made with the first page
 
     def note(self) -> Mapping[str, Any]:
         """Entries about all rows, for the `meta` of the first page."""
         return {}
 
     def _whole_note(self) -> Mapping[str, Any]:
-        note = self.note()
-        return {**note, "notes": [*note.get("notes", ()), *self._notes]} if self._notes else note
+        note, more = self.note(), [*self._notes, *self._on_units]
+        return {**note, "notes": [*note.get("notes", ()), *more]} if more else note
 
     def open(self) -> Opening:
-        keys = self.queryset.order_by(*self.order).values_list("pk", flat=True)
+        rows = self.queryset.order_by(*self.order)
         by_key = self.order[0] == f"-{self.created}" and not self.queryset.query.where
-        every = array("q", (keys[: SNAPSHOT_ROWS + 1] if by_key else keys).iterator(chunk_size=SNAPSHOT_ROWS))
+        every = self._keys_of(rows[: SNAPSHOT_ROWS + 1] if by_key else rows)
         if by_key and len(every) > SNAPSHOT_ROWS:
             found = self.queryset.order_by().aggregate(total=Count("pk"), last=Max("pk"))
             return Opening(found["total"], {"watermark": found["last"]}, note=self._whole_note())
         self._opened = every
         return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every), self._whole_note())
+
+    def _keys_of(self, rows: QuerySet[Any]) -> "array[int]":
+        return array("q", rows.values_list("pk", flat=True).iterator(chunk_size=SNAPSHOT_ROWS))
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
         if "watermark" in plan:
@@ -151,7 +156,8 @@ class Columns:
 
 
 class ColumnRows(QuerySetRows):
-    """Rows of a model with a column for every condensed field, and one that holds the whole object as JSON."""
+    """Rows of a model with a column for every condensed field, and one that holds the whole object as JSON. The units
+    of `compared` have columns, too."""
 
     created = "inserted_on"
 
@@ -205,8 +211,24 @@ class ColumnRows(QuerySetRows):
 
     def with_notes(self, notes: Sequence[str]) -> "ColumnRows":
         noted = copy(self)
-        noted._notes = notes
+        noted._notes, noted.compared = notes, ()
         return noted
+
+    def _keys_of(self, rows: QuerySet[Any]) -> "array[int]":
+        """Reads the units of compared amounts together with the keys, for a note on them."""
+        units = list(dict.fromkeys(each.unit for each in self.compared))
+        columns = [self.queryable.resolve(unit, "order").column for unit in units]
+        keys, found = array("q"), [set[Any]() for _ in units]
+        for block in unconverted(rows.values_list("pk", *columns), SNAPSHOT_ROWS):
+            some, *values = zip(*block, strict=True)
+            keys.extend(some)
+            for known, more in zip(found, values, strict=True):
+                known.update(more)
+        self._on_units = []
+        for unit, known in zip(units, found, strict=True):
+            amounts = (each.name for each in self.compared if each.unit == unit)
+            self._on_units += currencies.note(amounts, unit, known - {None})
+        return keys
 
     def grouped(self, aggregation: Aggregation) -> Groups:
         columns = aggregation.columns

@@ -23,6 +23,8 @@ def notes(answer: dict[str, Any]) -> list[str]:
         {"order": "-totalPrice"},
         {"order": "totalPrice", "limit": 3},
         {"minTotalPrice": 500},
+        {"minTotalPrice": 500, "order": "-totalPrice", "format": "handle"},
+        {"minTotalPrice": 500, "where": {"cleaningFee": {"gte": 50.5}}},
         {"where": {"totalPrice": {"gte": 500}}},
         {"where": {"cleaningFee": {"lt": 50.5}}},
         {"where": {"or": [{"totalPrice": {"gt": 500}}, {"nights": 3}]}},

@@ -1,7 +1,7 @@
 """Recognises undeclared fields that are amounts of money, and the fields with their currencies."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_NAMED = 12  # currencies that a note names
@@ -39,6 +39,14 @@ def beside(name: str, sample: Callable[[], Sequence[Mapping[str, Any]]]) -> str:
         if isinstance(holder, dict) and (found := next(filter(is_currency, holder), None)):
             return ".".join([*above, found])
     return ""
+
+
+def note(amounts: Iterable[str], unit: str, found: Collection[Any]) -> list[str]:
+    """The note on amounts that are compared although the rows have several units `found`; empty if they have not."""
+    if len(found) < 2:
+        return []
+    names = ", ".join(dict.fromkeys(amounts))
+    return [f"{names}: compared across {unit} ({listed(found)}); choose one with where."]
 
 
 def listed(currencies: Iterable[Any]) -> str:

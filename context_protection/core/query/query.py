@@ -31,7 +31,8 @@ class Queryable(Protocol, metaclass=CheckedOncePerClass):
 
     @property
     def compared(self) -> Sequence[QueryColumn]:
-        """The columns of amounts by which the rows were ordered or filtered."""
+        """The columns of amounts by which the rows were ordered or filtered. Rows with such columns note by themselves
+        in how many units the amounts are, when they are opened."""
 
     @property
     def given(self) -> Sequence[GivenFilter]:
@@ -42,7 +43,7 @@ class Queryable(Protocol, metaclass=CheckedOncePerClass):
         """The rows without these filters."""
 
     def with_notes(self, notes: Sequence[str]) -> Rows:
-        """These rows, with further notes for `meta` of the first response."""
+        """These rows, with further notes for `meta` of the first response, and with none on `compared`."""
 
     def filtered(self, wanted: Conditions) -> Rows: ...
 
@@ -59,16 +60,23 @@ def run(rows: Rows, arguments: Mapping[str, Any], search: str | None = None) -> 
     requested = aggregation.parse(arguments["aggregate"], rows.queryable) if "aggregate" in arguments else None
     words = None if search is None else SearchWords.of(search)
     chosen = _chosen(rows, wanted or Conditions(), words)
+    if not requested and _notes_amounts_itself(chosen, rows, wanted or Conditions()):
+        return cast(Rows, chosen)
     notes = _notes_on_amounts(rows, wanted or Conditions(), words)
     if requested:
         return _groups(chosen, requested, notes)
-    return chosen.with_notes(notes) if notes else cast(Rows, chosen)
+    return chosen.with_notes(notes) if notes or chosen.compared else cast(Rows, chosen)
 
 
 def _chosen(rows: Queryable, wanted: Conditions, words: SearchWords | None) -> Queryable:
     """The rows that match. The conditions are first: a database can check them without reading whole rows."""
     matching = cast(Queryable, rows.filtered(wanted)) if len(wanted) else rows
     return cast(Queryable, matching.searched(words)) if words else matching
+
+
+def _notes_amounts_itself(chosen: Queryable, rows: Queryable, wanted: Conditions) -> bool:
+    """Whether nothing is left to note on amounts that `chosen` does not note when it is opened."""
+    return chosen.compared == rows.compared and not any(each.compares_amounts for each in wanted)
 
 
 def _notes_on_amounts(rows: Queryable, wanted: Conditions, words: SearchWords | None) -> list[str]:
@@ -78,15 +86,12 @@ def _notes_on_amounts(rows: Queryable, wanted: Conditions, words: SearchWords | 
         return []
     others = Conditions(tuple(each for each in wanted.every if not each.compares_amounts))
     among = _chosen(rows, others, words)
-    notes = []
+    notes: list[str] = []
     for name in dict.fromkeys(each.unit for each in compared):
         key = GroupKey(name, rows.queryable.resolve(name, "order"))
         units = Aggregation((key,), (GroupMetric("count", Reduction.COUNT),), limit=currencies.MAX_NAMED + 1)
         found = {each[name] for each in among.grouped(units).rows} - {None}
-        if len(found) > 1:
-            amounts = ", ".join(dict.fromkeys(each.name for each in compared if each.unit == name))
-            listed = currencies.listed(found)
-            notes.append(f"{amounts}: compared across {name} ({listed}); choose one with where.")
+        notes += currencies.note((each.name for each in compared if each.unit == name), name, found)
     return notes
 
 

@@ -142,7 +142,9 @@ class FieldTable:
         """The filters that these arguments set."""
 
         def given(field: ResourceField, wanted: Filter, argument: Any) -> GivenFilter:
-            passing = self.model._default_manager.filter(field.condition(wanted, argument)).count
+            def passing() -> int:
+                return self.model._default_manager.filter(field.condition(wanted, argument)).count()
+
             return GivenFilter(wanted.parameter, argument, field.query_column(), passing)
 
         found = ((each, wanted) for each, wanted in self._filters if wanted.parameter in arguments)

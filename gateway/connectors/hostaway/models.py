@@ -45,9 +45,7 @@ class Listing(UpstreamObject):
     currency = models.CharField(max_length=100, null=True)
 
     class Meta(UpstreamObject.Meta):
-        indexes = (
-            _newest_first("listing", "status", "bedrooms", "bathrooms", "max_guests", "price", "currency"),
-        )
+        indexes = (_newest_first("listing", "status", "bedrooms", "bathrooms", "max_guests", "price", "currency"),)
 
     def __str__(self) -> str:
         return self.name or str(self.id)
@@ -98,9 +96,7 @@ class Transaction(UpstreamObject):
     property_id = models.BigIntegerField(null=True)
 
     class Meta(UpstreamObject.Meta):
-        indexes = (
-            _newest_first("transaction", "type", "status", "amount", "currency", "booking_id", "property_id"),
-        )
+        indexes = (_newest_first("transaction", "type", "status", "amount", "currency", "booking_id", "property_id"),)
 
     def __str__(self) -> str:
         return f"{self.id} {self.type or ''}".strip()
