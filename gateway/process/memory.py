@@ -25,7 +25,8 @@ def use_one_arena() -> None:
 
 
 def return_free_memory() -> None:
-    """By itself, glibc returns only the end of its heap. Takes 1 ms."""
+    """By itself, glibc returns only the end of its heap. Takes 1 to 4 ms; under load, 30 MB are free again within 20
+    seconds."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

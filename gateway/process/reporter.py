@@ -95,6 +95,7 @@ class Reporter:
 
     def report(self) -> None:
         """Writes one report. Blocks."""
+        memory.return_free_memory()
         tool_list = self._tool_list() if self._tool_list else None
         if time.monotonic() >= self._seldom_at:
             self._look_seldom()
@@ -121,7 +122,6 @@ class Reporter:
             _note_tool_list(tool_list)
 
     def _look_seldom(self) -> None:
-        memory.return_free_memory()
         figures = audits.summary()
         self._accuracy = {
             "n": figures.count,

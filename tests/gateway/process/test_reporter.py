@@ -1,11 +1,13 @@
 """Each process says every few seconds how it is: pages, lights and alerts see what no single process knows."""
 
+import os
 from datetime import timedelta
 
 import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
+from benchmarks.processes import resident_mb
 from gateway.mcp.tools import tool_list_figures
 from gateway.process.reporter import Reporter, upstream_document
 from gateway.upstreams.client import Upstream
@@ -44,6 +46,17 @@ def test_a_second_report_replaces_the_first_and_a_process_that_ends_leaves_none(
     assert ProcessReport.objects.get(process=reporter.process).seen_at > first.seen_at
     processes.forget(reporter.process)
     assert not ProcessReport.objects.filter(process=reporter.process).exists()
+
+
+def test_every_report_gives_free_memory_back():
+    reporter, _ = reported()
+    blocks = [bytes(100_000) for _ in range(640)]
+    end_of_heap = bytes(100_000)  # glibc itself returns what is free behind the last block
+    used = resident_mb(os.getpid())
+    del blocks
+    reporter.report()
+    assert resident_mb(os.getpid()) < used - 32
+    assert end_of_heap
 
 
 def test_reports_of_processes_that_are_gone_are_deleted():
