@@ -2,9 +2,11 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from itertools import chain, islice
 from math import log2
 
+from gateway.connectors.codebase.commits.change_notes import is_note, noted_kind
 from gateway.connectors.codebase.commits.facts import COMMENT, ChangeFacts, FileFacts, lines_of
 from gateway.connectors.codebase.commits.line_evidence import differing_words, is_typo, of_hunks, replaced, rough
 from gateway.connectors.codebase.git.changes import ChangeKind
@@ -69,7 +71,7 @@ def evidence_of(facts: ChangeFacts) -> dict[str, float]:
     for test, name in ((_comments, "comments only"), (_blanks, "blanks only")):
         found[name] = float(bool(lines) and all(test(file) for file in files if file.plus + file.minus))
     found |= _of_dependencies(facts)
-    for name in (*_names(files), *_in_other_files(files)):
+    for name in (*_names(files), *_in_other_files(files), *_noted(files)):
         found[name] = 1.0
     return {name: strength for name, strength in found.items() if strength}
 
@@ -167,11 +169,6 @@ _NAMED = {
 }  # fmt: skip
 
 
-_NOTE = re.compile(
-    r"(^|/)(\.?change(s|log|logs|set|sets)?|news|newsfragments|unreleased|release-?notes?|towncrier|changelog\.d)/"
-    r"|(^|/)(CHANGELOG|CHANGES|HISTORY|NEWS|RELEASE)[^/]*$",
-    re.IGNORECASE,
-)
 _OWN_VERSION = re.compile(r"""\s*["']?_{0,2}version_{0,2}["']?\s*[:=]\s*["']?v?\d+\.\d+""", re.IGNORECASE)
 _FOR_DEVELOPERS = re.compile(r"dev-?dependencies|\[dev|group\.dev|\btest|require-dev", re.IGNORECASE)
 
@@ -180,7 +177,7 @@ def _in_other_files(files: tuple[FileFacts, ...]) -> set[str]:
     found = set[str]()
     for file in files:
         hunks = file.change.hunks[:_HUNKS]
-        if _NOTE.search(file.change.path):
+        if is_note(file.change.path):
             found.add("new note on the change" if file.change.kind is ChangeKind.ADDED else "notes on changes")
         if file.kind is PathKind.DEPENDENCIES and any(
             _FOR_DEVELOPERS.search(text)
@@ -197,6 +194,13 @@ def _in_other_files(files: tuple[FileFacts, ...]) -> set[str]:
             if words and all(each.isdigit() for pair in words for each in pair):
                 found.add("numbers changed outside of source")
     return found
+
+
+def _noted(files: tuple[FileFacts, ...]) -> Iterator[str]:
+    """A change of notes and other documentation alone is about the words, whatever these say."""
+    others = any(file.kind is not PathKind.DOCS and not is_note(file.change.path) for file in files)
+    if others and (kind := noted_kind(file.change for file in files)):
+        yield f"noted as {kind}"
 
 
 def _names(files: tuple[FileFacts, ...]) -> list[str]:

@@ -38,7 +38,7 @@ _RULES: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
         PathKind.CI,
         re.compile(
             r"(^|/)\.(github/(workflows|actions)|circleci|gitlab-ci|buildkite|woodpecker)|(^|/)(\.goreleaser\.ya?ml"
-            r"|\.?lychee\w*|\.travis\.yml|appveyor\.yml|azure-pipelines|Jenkinsfile|\.drone\.yml|renovate\.json"
+            r"|\.?lychee\w*|\.travis\.yml|appveyor\.yml|\.?azure-(pipelines|devops)|Jenkinsfile|\.drone\.yml|renovate\.json"
             r"|\.renovaterc|dependabot\.yml|\.?codecov\.ya?ml)"
         ),
     ),
@@ -46,9 +46,16 @@ _RULES: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
         PathKind.DEPENDENCIES,
         re.compile(
             r"(^|/)(package(-lock)?\.json|yarn\.lock|pnpm-lock\.yaml|pnpm-workspace\.yaml|bun\.lockb?|Cargo\.(toml|lock)"
-            r"|go\.(mod|sum)|requirements[\w.-]*\.(txt|in|lock)|poetry\.lock|uv\.lock|Pipfile(\.lock)?|Gemfile(\.lock)?"
-            r"|[\w.-]+\.gemspec|composer\.(json|lock)|flake\.lock|gradle/libs\.versions\.toml)$"
+            r"|go\.(mod|sum)|[\w.-]*requirements[\w.-]*\.(txt|in|lock)|poetry\.lock|uv\.lock|Pipfile(\.lock)?|Gemfile(\.lock)?"
+            r"|[\w.-]+\.gemspec|composer\.(json|lock)|flake\.lock|gradle/libs\.versions\.toml|pubspec\.(yaml|lock)"
+            r"|mix\.(exs|lock)|rebar\.(config|lock)|Package\.(swift|resolved)|Podfile(\.lock)?|vcpkg\.json"
+            r"|Directory\.Packages\.props)$"
         ),
+    ),
+    # Specifications and measurements in prose. What lies among tests may be their input.
+    (
+        PathKind.DOCS,
+        re.compile(r"^(?!.*(test|fixture|golden|snapshot|playground|(^|/)t/)).*\.(mdx?|rst|adoc)$", re.IGNORECASE),
     ),
     (
         PathKind.TEST,

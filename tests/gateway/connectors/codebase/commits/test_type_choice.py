@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.connectors.codebase.commits.facts import ChangeFacts
 from gateway.connectors.codebase.commits.habits import Habits
 from gateway.connectors.codebase.commits.type_choice import type_chances, type_of
 from gateway.connectors.codebase.commits.type_evidence import evidence_of
@@ -40,6 +41,23 @@ def test_a_new_module_is_a_feature_and_a_condition_a_fix() -> None:
     assert (
         type_of(changed({"src/parts.py": ("def a(b):\n    c\n", "def a(b):\n    if b is None:\n        c\n")})) == "fix"
     )
+
+
+def with_note(path: str, new: str, old: str = "") -> ChangeFacts:
+    """A change of a condition, such as fixes have, with a note on it."""
+    before, after = "def a(b):\n    c\n", "def a(b):\n    if b is None:\n        c\n"
+    return changed({"src/parts.py": (before, after), path: (old, new)})
+
+
+def test_the_note_on_a_change_tells_its_type() -> None:
+    assert type_of(with_note(".changeset/odd-cats.md", '---\n"core": patch\n---\n\nWords\n')) == "fix"
+    assert type_of(with_note(".changeset/odd-cats.md", '---\n"core": minor\n---\n\nWords\n')) == "feat"
+
+
+def test_a_note_says_nothing_about_a_change_of_documentation() -> None:
+    facts = changed({"changes/12.feature.md": ("", "Words\n"), "docs/a.md": ("One\n", "Two\n")})
+    assert "noted as feat" not in evidence_of(facts)
+    assert type_of(facts) == "docs"
 
 
 def test_the_projects_own_habit_decides_over_the_general_one() -> None:
