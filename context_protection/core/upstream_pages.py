@@ -45,7 +45,7 @@ class SourcePage:
     the time.monotonic() until which the page is fresh. `note`: for the first answer's `meta`. `beside`: what upstream
     sent beside the rows; for a later page, without the fields about paging. `before`: for the first page, the rows that
     the caller left out by starting at a later one; they count in the total. `shape`: that of the rows, if the source
-    has learned it from this page."""
+    has learned it from this page. `size`: bytes of upstream's answer; None: unknown, perhaps large."""
 
     rows: Sequence[dict[str, Any]]
     next: Any = None
@@ -58,6 +58,7 @@ class SourcePage:
     ending: str = ""
     before: int = 0
     shape: Shape | None = None
+    size: int | None = None
 
     def pack(self) -> bytes:
         return dumps([self.rows, self.next, self.total, self.certain, self.ending, self.beside])
@@ -221,6 +222,12 @@ class PagedRows:
     @property
     def fresh_until(self) -> float:
         return 0.0 if self._failure else min(page.fresh_until for page in self._pages)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of upstream's answers; None: unknown, perhaps large."""
+        sizes = [page.size for page in self._pages]
+        return None if None in sizes else sum(filter(None, sizes))
 
     def open(self) -> Opening:
         first = self._pages[0]

@@ -7,7 +7,7 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -24,11 +24,10 @@ from context_protection.stores.snapshots import snapshots
 from gateway.access import callers, quotas
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Fetch, FetchAsync, Fetched, NativeResult, Operation
-from gateway.dispatch import audit, configuration, errors, measurements, observers
+from gateway.dispatch import audit, configuration, errors, light_work, measurements, observers
 from gateway.dispatch.call import Call
 from gateway.dispatch.client import time_limit
 from gateway.dispatch.configuration import Configuration, ConfigurationOfCall
-from gateway.dispatch.light_work import is_light, pace
 from gateway.dispatch.redaction import redacted
 from gateway.dispatch.request import PreparedCall, prepare
 from gateway.dispatch.response_cache import CACHE_SECONDS, CachedResponse, response_cache
@@ -152,18 +151,16 @@ async def _fetch_and_protect(prepared: PreparedCall) -> Envelope:
     fetched = result if isinstance(result, Fetched) else Fetched(result)
     if (cached := _answer_if_unchanged(prepared, fetched)) is not None:
         return cached
-    payload, fresh_until = fetched.payload, fetched.fresh_until
+    payload, fresh_until, size = fetched.payload, fetched.fresh_until, fetched.size
     if isinstance(payload, PagedRows):
-        payload = cast(PagedRows, redacted(payload, prepared.visibility))
+        payload = cast(PagedRows, redacted(payload, prepared.visibility, operation.name))
         await payload.gather(prepared.request, prepared.policy, lambda work: on_thread(limit_key, work), snapshots)
         fresh_until = payload.fresh_until if prepared.request.snapshot is None else 0.0
+        size = payload.size
     finish = partial(_finish, prepared, payload, fresh_until, fetched.version)
-    if not is_light(prepared, fetched):
+    if not light_work.is_light(prepared, payload, size):
         return await on_thread(limit_key, finish)
-    if pace.is_quick(operation.name):
-        with suppress(SynchronousOnlyOperation):  # it blocks after all: the configuration has changed, for example
-            return pace.on_loop(operation.name, finish)
-    return await on_thread(limit_key, pace.on_thread, operation.name, finish)
+    return await light_work.run(operation.name, finish, lambda work: on_thread(limit_key, work))
 
 
 def _finish(

@@ -2,13 +2,18 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
-from context_protection.core.payloads import Record
+from django.core.exceptions import SynchronousOnlyOperation
+
+from context_protection.core.payloads import Payload, Record
 from context_protection.core.rows import MemoryRows
+from context_protection.core.upstream_pages import PagedRows
 from context_protection.stores.snapshots import snapshots
-from gateway.catalog.operation import Fetched
+from gateway.catalog.operation import NativeResult
 from gateway.dispatch.request import PreparedCall
 
 T = TypeVar("T")
@@ -18,13 +23,17 @@ QUICK_SECONDS = 0.01  # of processor time; a hostile answer of MAX_BYTES takes u
 SLOW_PAUSE = 60.0  # seconds for which threads protect the answers of an operation that was slow on the event loop
 
 
-def is_light(prepared: PreparedCall, fetched: Fetched) -> bool:
+def is_light(prepared: PreparedCall, payload: Payload | NativeResult, size: int | None) -> bool:
     """Whether protection usually takes little time, and needs no store that blocks: a small list or record whose shape
-    is known, in the form that it has by default."""
-    if fetched.size is None or fetched.size > MAX_BYTES or not snapshots.store.defers_writes:
+    is known, in the form that it has by default. `size`: as in Fetched."""
+    if not is_small(size) or not snapshots.store.defers_writes:
         return False
-    payload = fetched.payload
-    return isinstance(payload, MemoryRows | Record) and bool(payload.shape.canonical) and _is_plain(prepared)
+    has_shape = isinstance(payload, MemoryRows | PagedRows | Record) and bool(payload.shape.canonical)
+    return has_shape and _is_plain(prepared)
+
+
+def is_small(size: int | None) -> bool:
+    return size is not None and size <= MAX_BYTES
 
 
 def _is_plain(prepared: PreparedCall) -> bool:
@@ -36,7 +45,8 @@ def _is_plain(prepared: PreparedCall) -> bool:
 
 class Pace:
     """Which operations' light answers are quick to protect. A thread protects those of an operation until one was
-    quick, and again for a while after a slow one, so that no upstream holds up the event loop often."""
+    quick, and again for a while after a slow one, so that no upstream holds up the event loop often. The pages of an
+    upstream's list are redacted one by one, before it is protected; they count by themselves."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -62,3 +72,11 @@ class Pace:
 
 
 pace = Pace()
+
+
+async def run(name: str, work: Callable[[], T], on_thread: Callable[[Callable[[], T]], Awaitable[T]]) -> T:
+    """Runs work that is usually light, on the event loop if it is quick. `name`: of its kind."""
+    if pace.is_quick(name):
+        with suppress(SynchronousOnlyOperation):  # it blocks after all: the configuration has changed, for example
+            return pace.on_loop(name, work)
+    return await on_thread(partial(pace.on_thread, name, work))

@@ -5,6 +5,7 @@ withholds is removed from it when it is read.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from context_protection.core.memory_text import MemoryText
@@ -15,12 +16,14 @@ from context_protection.core.shapes import Shape
 from context_protection.core.upstream_pages import PagedRows, PageSource, SourcePage
 from context_protection.core.withheld_fields import seen, shape_as_seen
 from context_protection.orm.querysets import ColumnRows
+from gateway.dispatch import light_work
 from gateway.threads.bridge import run_sync
 
 
-def redacted(payload: Payload, visibility: Visibility) -> Payload:
+def redacted(payload: Payload, visibility: Visibility, operation: str = "") -> Payload:
     """The payload without its secrets, and without what the policy withholds. A list in memory is redacted when it is
-    read, an upstream's paged list page by page. Redacting a payload twice changes nothing."""
+    read, an upstream's paged list page by page. Redacting a payload twice changes nothing. `operation`: whose paged
+    list it is; see RedactedPages."""
     match payload:
         case Record():
             (value,) = seen([payload.value], payload.shape, visibility)
@@ -30,7 +33,7 @@ def redacted(payload: Payload, visibility: Visibility) -> Payload:
         case PagedRows(source=RedactedPages()):
             return payload
         case PagedRows():
-            pages = RedactedPages(payload.source, payload.shape, visibility)
+            pages = RedactedPages(payload.source, payload.shape, visibility, operation)
             return PagedRows(pages, shape_as_seen(payload.shape, visibility), payload.options, visibility)
         case MemoryText():
             text, kinds = redact_text(payload.content)
@@ -41,15 +44,20 @@ def redacted(payload: Payload, visibility: Visibility) -> Payload:
 
 @dataclass(frozen=True)
 class RedactedPages:
-    """A `PageSource` that redacts each page. `shape`: that of the rows, unless a page has another."""
+    """A `PageSource` that redacts each page. `shape`: that of the rows, unless a page has another. `operation`: whose
+    small pages are redacted on the event loop, if they are quick; empty: threads redact all."""
 
     source: PageSource
     shape: Shape
     visibility: Visibility
+    operation: str = ""
 
     async def page(self, token: Any, size: int) -> SourcePage:
         page = await self.source.page(token, size)
-        return await run_sync(self._redacted, page)
+        work = partial(self._redacted, page)
+        if self.operation and light_work.is_small(page.size):
+            return await light_work.run(f"pages of {self.operation}", work, run_sync)
+        return await run_sync(work)
 
     def _redacted(self, page: SourcePage) -> SourcePage:
         rows = seen(list(page.rows), page.shape or self.shape, self.visibility)

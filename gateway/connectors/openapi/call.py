@@ -184,6 +184,7 @@ class UpstreamPages:
             beside=_beside(answered) if token is None else side_data.of_later_page(_beside(answered)),
             ending=_ending(self.paging, response, answered, step, following),
             shape=shape,
+            size=len(response.body),
         )
 
 
