@@ -92,7 +92,7 @@ def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value
         opens = (_lock(holder) if holder else None) or beside
     is_place = place_kind(name) is not None
     is_named = is_place or kind is not None or opens is not None
-    return ObjectField(kind, opens, is_place, custom or pairs.holds_custom_fields(name), is_named)
+    return _shared(kind, opens, is_place, custom or pairs.holds_custom_fields(name), is_named)
 
 
 def _measures(name: str) -> bool:
@@ -110,3 +110,4 @@ def _neighbouring_lock(names: tuple[str, ...]) -> str | None:
 
 
 _cached = lru_cache(maxsize=2048)(_classified)
+_shared = lru_cache(maxsize=1024)(ObjectField)  # few differ, and hundreds of thousands may be cached
