@@ -64,9 +64,14 @@ async def test_a_name_is_asked_for_once_so_that_it_cannot_mean_something_else_wh
     assert names["api.example"] == [["8.8.8.8"]]
 
 
-async def test_the_next_address_is_tried_where_one_does_not_answer(bad: BadUpstream, names: Names, settings: Settings):
+@pytest.mark.parametrize("place", [0, 1, 2])
+async def test_the_next_address_is_tried_where_one_does_not_answer(
+    bad: BadUpstream, names: Names, settings: Settings, place: int
+):
     settings.ALLOW_PRIVATE_UPSTREAMS = ["127.0.0.0/8"]
-    names["api.example"] = [["127.0.0.2", "127.0.0.1"]]  # it listens at the second alone
+    addresses = ["127.0.0.2", "127.0.0.3"]
+    addresses.insert(place, "127.0.0.1")  # it listens at this one alone
+    names["api.example"] = [addresses]
     await Upstream("Acme").fetch(Request("GET", f"http://api.example:{bad.port}/ok"))
     assert bad.count == 1
 

@@ -5,8 +5,8 @@ import select
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import asynccontextmanager, suppress
+from typing import Any, cast
 
 import pytest
 
@@ -40,9 +40,20 @@ async def unasked(upstream: BadUpstream, request: Received, writer: asyncio.Stre
 
 @asynccontextmanager
 async def served(serve: Serve) -> AsyncIterator[str]:
-    """The address of a server that does this with each connection."""
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+    """The address of a server that does this with each connection, and closes it. Waits for its end."""
+    tasks: list[asyncio.Task[None]] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.append(cast("asyncio.Task[None]", asyncio.current_task()))
+        with suppress(ConnectionError):
+            await serve(reader, writer)
+        with suppress(ConnectionError):
+            writer.close()
+            await writer.wait_closed()
+
+    async with await asyncio.start_server(handle, "127.0.0.1", 0) as server:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        await asyncio.gather(*tasks)
 
 
 async def idle_sockets() -> list[Any]:
@@ -50,8 +61,8 @@ async def idle_sockets() -> list[Any]:
     return [each.transport.get_extra_info("socket") for each in kept if each.transport is not None]
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0)
 
@@ -107,7 +118,7 @@ async def test_only_so_many_connections_are_kept(bad: BadUpstream, monkeypatch: 
 async def test_a_connection_that_nobody_uses_is_closed(bad: BadUpstream, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pool, "IDLE_SECONDS", 0.05)
     await private().fetch(Request("GET", f"{bad.url}/ok"))
-    await until(lambda: not bad._tasks)
+    await until(lambda: not bad._tasks, seconds=10)  # aiohttp alone would keep it for 15
 
 
 async def test_who_cancels_a_call_closes_its_connection(bad: BadUpstream):
@@ -136,7 +147,6 @@ async def test_a_server_that_does_not_read_is_given_the_time_of_a_silent_one():
         await reader.readuntil(b"\r\n\r\n")
         reader._transport.pause_reading()  # type: ignore[attr-defined]
         await ended.wait()
-        writer.close()
 
     async with served(serve) as address:
         request = Request("POST", f"http://{address}/", body=bytes(16 * 2**20))
@@ -145,10 +155,25 @@ async def test_a_server_that_does_not_read_is_given_the_time_of_a_silent_one():
         ended.set()
 
 
+async def test_what_is_not_sent_yet_is_not_sent_any_more_once_a_call_has_failed():
+    """A closed connection would hold it until the server reads it."""
+    failed, body, received = asyncio.Event(), bytes(64 * 2**20), list[int]()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await failed.wait()
+        while data := await reader.read(2**20):
+            received.append(len(data))
+
+    async with served(serve) as address:
+        with pytest.raises(UpstreamTooSlow):
+            await private(read_seconds=0.1).fetch(Request("POST", f"http://{address}/", body=body))
+        failed.set()
+    assert 0 < sum(received) < len(body)
+
+
 async def test_a_server_that_encrypts_nothing_is_given_the_time_of_a_connection():
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
-        writer.close()
 
     async with served(serve) as address:
         with pytest.raises(UpstreamUnavailable, match=r"no connection within 0\.1 seconds"):
