@@ -83,25 +83,24 @@ class Prices(dict[str, int]):
 
 
 class RunCounter:
-    """Counts a text as the sum of its runs' prices. `pattern` cuts a text into runs without omitting a character.
-    `price` returns the tokens of a run, always the same for equal runs.
+    """Counts a text as the sum of its runs' prices. `normalized` returns a text as the tokenizer reads it. `pattern`
+    cuts such a text into runs without omitting a character. `price` returns the tokens of a run, always the same for
+    equal runs.
     """
 
-    def __init__(self, pattern: re.Pattern[str], price: Callable[[str], int]) -> None:
+    def __init__(
+        self, pattern: re.Pattern[str], price: Callable[[str], int], normalized: Callable[[str], str] = str
+    ) -> None:
         self.pattern = pattern
-        self._prices = Prices(price)
+        self._prices, self._normalized = Prices(price), normalized
 
     def count(self, text: str) -> int:
-        text, total = text.replace("\r", ""), 0  # ctok drops it and joins its neighbours
-        for start in range(0, len(text), SEGMENT):
-            total += self._tokens(text, start, start + SEGMENT)
-        return total
+        return sum(self._tokens(text[start : start + SEGMENT]) for start in range(0, len(text), SEGMENT))
 
     def estimate(self, text: str) -> int:
         """Counts a few slices, and doubles their number while they disagree. Counts the whole text if that is cheap or
         if the slices would cover half of it, so always below 6,144 characters.
         """
-        text = text.replace("\r", "")
         weight, sample = weigh(text, TYPICAL), TokenSample((), ())
         while (slices := 2 * sample.slices or FIRST_SLICES) * SLICE * 2 <= len(text):
             sample += self._sample(text, slices - sample.slices, seed=weight * slices)
@@ -111,9 +110,9 @@ class RunCounter:
                 return round(sample.rate * weight)
         return self.count(text)
 
-    def _tokens(self, text: str, start: int, end: int) -> int:
-        runs = self.pattern.findall(text, start, end)
-        quotes = len(OPENING_QUOTE.findall(text, start, end))
+    def _tokens(self, text: str) -> int:
+        text = self._normalized(text)
+        runs, quotes = self.pattern.findall(text), len(OPENING_QUOTE.findall(text))
         if len(runs) > PRICED_RUNS and len(set(runs)) > PRICED_RUNS:
             return self._sum_sampled(runs) + quotes
         return self._sum(runs) + quotes
@@ -136,5 +135,5 @@ class RunCounter:
         stride = len(text) / slices
         starts = (int(i * stride + place() * (stride - SLICE)) for i in range(slices))
         parts = [text[start : start + SLICE] for start in starts]
-        tokens = tuple(self._tokens(part, 0, SLICE) - CUT_RUNS for part in parts)
+        tokens = tuple(self._tokens(part) - CUT_RUNS for part in parts)
         return TokenSample(tokens, tuple(weigh(part, TYPICAL) for part in parts))

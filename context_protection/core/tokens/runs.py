@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-_ACCENTS: Final = r"\u0300-\u036f"
+# The combining marks that belong to a word: Unicode's Alphabetic ones. All others stand beside it, like signs.
+_MARKS: Final = r"\u0345\u0363-\u036f"
 _SURROGATES: Final = r"\ud800-\udfff"
 # A quote between a space and a word costs one token more than the price of its run.
 OPENING_QUOTE: Final = re.compile(r"\ '(?=[A-Za-z\u00c0-\u1fff])(?<=[^0-9\s\u3400-\ud7ff\U00010000-\U0010ffff]..)")
@@ -16,14 +17,14 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
     Punctuation is spelled differently next to a space, so its run includes the spaces around it and a number after
     them. A single space is free between words and punctuation, but costs a token next to a digit or an ideograph.
     A number or an ideograph therefore includes the space between it and a word, and an empty run stands for a space
-    that is already in the run of the punctuation.
+    that is already in the run of the punctuation. So it does where a long run of signs and spaces is cut.
 
     Everything after a repetition is optional, so no repetition backtracks. The pattern has no possessive quantifiers,
     because `re` gets them wrong before Python 3.11.5 (gh-106052). Optional groups are written `(?:…|)`, which `re`
     matches faster than `(?:…)?` and `{0,3}`: this saves 10 % of the time of a count.
     """
-    letter, ideograph = rf"[A-Za-z{letters}{_ACCENTS}]", rf"[{ideographs}{_SURROGATES}]"
-    sign = rf"[^A-Za-z{letters}{_ACCENTS}{ideographs}{_SURROGATES}0-9\s]"
+    letter, ideograph = rf"[A-Za-z{letters}{_MARKS}]", rf"[{ideographs}{_SURROGATES}]"
+    sign = rf"[^A-Za-z{letters}{_MARKS}{ideographs}{_SURROGATES}0-9\s]"
     space = r"[\ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\x1c-\x1f]"
     newline = r"[\t\n\r\f\v\x85\u3000]"
     number = rf"[0-9]{{1,3}}(?:{space}(?={letter})|)"
@@ -34,6 +35,7 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
           {letter}{{1,64}}
         | {space}{letter}{{1,64}}
         | '(?:[stdm]|ll|re|ve)(?!{letter})
+        | (?<={sign}{space})(?={sign})
         | {signs}
         | {number}
         | (?<={sign}{space})(?={ideograph})

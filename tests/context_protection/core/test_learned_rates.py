@@ -21,6 +21,7 @@ ROUNDS = 12
 class NotingRuler:
     """Claude's ruler, with the number of texts that it counted."""
 
+    counts = True
     degraded = ""
 
     def __init__(self) -> None:

@@ -24,6 +24,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core import tokens
+from context_protection.core.budget import MARGIN
 from context_protection.core.cache_budget import Cache, CacheBudget
 from context_protection.core.tokens import ClaudeRuler, claude, run_counter
 from context_protection.core.tokens.ctok_vocabulary import Ctok, load_counter
@@ -313,6 +314,36 @@ def test_two_texts_together_cost_what_they_cost_apart() -> None:
 
 def test_a_long_text_is_counted_from_its_first_word_to_its_last() -> None:
     assert claude.count("the guest " * 50_000) == pytest.approx(50_000 * claude.count(" the guest"), abs=10)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "a\u034d ",  # a mark that stands beside the word
+        "a\u0315 a",
+        "e\u0301a ",  # one that is composed
+        "┷ ┐ └ ┒ ",  # a long run of signs and spaces
+        "◊. ",
+        "~ ",
+        "☀️ 21° ",  # a variation selector
+        "🏖️ ",
+        "The\x7f",  # characters that ctok drops, and joins what is around them
+        "wor\ue000d ",
+        "No\x85b",
+        "\u0e4d\u0e32 ",  # Thai that ctok composes
+    ],
+)
+def test_marks_signs_and_characters_that_are_dropped_are_counted_as_ctok_does(part: str) -> None:
+    text = json.dumps([part * 80], ensure_ascii=False)
+    assert claude.count(text) == pytest.approx(exact(text), rel=0.02)
+
+
+def test_no_part_of_unicode_is_counted_too_low_by_the_margin_of_the_cap() -> None:
+    rng = random.Random(5)
+    for block in _blocks():
+        for form in ("{}", "{} ", "a{} ", "{}. ", "語{}"):
+            text = "".join(form.format(rng.choice(block)) for _ in range(50))
+            assert claude.count(text) * MARGIN >= exact(text), text[:20]
 
 
 @pytest.mark.parametrize("kind", LONG_RUNS)
