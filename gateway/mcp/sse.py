@@ -1,6 +1,9 @@
 """MCP over HTTP with server-sent events, the transport of protocol 2024-11-05: a stream at /mcp/sse, messages to
 /mcp/sse/messages. It serves clients that support no newer transport. A session lives in the process of its stream."""
 
+from collections import deque
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -8,7 +11,7 @@ from typing import Any, Self
 from mcp.server import Server
 from mcp.server.sse import SseServerTransport
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCError, JSONRPCRequest
+from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 
 from gateway.access.transports import Transport
 from gateway.mcp.admission import admit, not_allowed
@@ -17,6 +20,7 @@ from gateway.mcp.sessions import Sessions
 from gateway.process import place
 
 MESSAGES = "/mcp/sse/messages"
+MESSAGE_EVENT = b"event: message"  # the start of an event that is no ping and does not name the endpoint
 
 
 class LegacySSE:
@@ -41,16 +45,45 @@ class LegacySSE:
         if scope["method"] != "GET":
             await not_allowed(send, "GET")
             return
-        async with self.transport.connect_sse(scope, receive, send) as (incoming, outgoing):
-            reader, writer = _Incoming(incoming, in_flight, outgoing), _Outgoing(outgoing, in_flight)
+        events = _EventSend(send, in_flight)
+        async with self.transport.connect_sse(scope, receive, events) as (incoming, outgoing):
+            writer = _Outgoing(outgoing, events)
+            reader = _Incoming(incoming, in_flight, writer)
             await self.server.run(reader, writer, self.server.create_initialization_options())
+
+
+class _EventSend:
+    """The ASGI `send` of a session's stream. A request is in flight until the event with its answer is written: a
+    restart ends the stream once nothing is in flight."""
+
+    def __init__(self, send: Any, in_flight: InFlight) -> None:
+        self._send, self._in_flight = send, in_flight
+        self._unwritten: deque[JSONRPCMessage | None] = deque()
+
+    @contextmanager
+    def expected(self, message: JSONRPCMessage | None) -> Iterator[None]:
+        """Announces the next event, which is handed over inside. None: it ends no request."""
+        self._unwritten.append(message)
+        try:
+            yield
+        except BaseException:  # it was not handed over
+            with suppress(ValueError):
+                self._unwritten.remove(message)
+            raise
+
+    async def __call__(self, message: MutableMapping[str, Any]) -> None:
+        await self._send(message)
+        if self._unwritten and message.get("body", b"").startswith(MESSAGE_EVENT):
+            written = self._unwritten.popleft()
+            if written is not None:
+                self._in_flight.left(written)
 
 
 class _Stream:
     """Wraps one of a session's two SDK streams, to track the session's in-flight requests."""
 
-    def __init__(self, stream: Any, in_flight: InFlight) -> None:
-        self._stream, self._in_flight = stream, in_flight
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -65,19 +98,28 @@ class _Stream:
 
 
 class _Outgoing(_Stream):
-    """Notes each message that was sent."""
+    """Announces each message to the stream's `send`."""
+
+    def __init__(self, stream: Any, events: _EventSend) -> None:
+        super().__init__(stream)
+        self._events = events
 
     async def send(self, item: SessionMessage) -> None:
-        await self._stream.send(item)
-        self._in_flight.left(item.message)
+        with self._events.expected(item.message):
+            await self._stream.send(item)
+
+    async def reject(self, error: JSONRPCError) -> None:
+        """Sends the error for a request that is not in flight."""
+        with self._events.expected(None):
+            await self._stream.send(SessionMessage(error))
 
 
 class _Incoming(_Stream):
     """Admits each request. Sends the error for a rejected one on `outgoing`, and does not pass the request on."""
 
-    def __init__(self, stream: Any, in_flight: InFlight, outgoing: Any) -> None:
-        super().__init__(stream, in_flight)
-        self._outgoing = outgoing
+    def __init__(self, stream: Any, in_flight: InFlight, outgoing: _Outgoing) -> None:
+        super().__init__(stream)
+        self._in_flight, self._outgoing = in_flight, outgoing
 
     @property
     def last_context(self) -> Any:
@@ -95,7 +137,6 @@ class _Incoming(_Stream):
                 return item
             assert isinstance(item, SessionMessage)
             assert isinstance(item.message, JSONRPCRequest)
-            answer = JSONRPCError(jsonrpc="2.0", id=item.message.id, error=error_response)
-            await self._outgoing.send(SessionMessage(answer))
+            await self._outgoing.reject(JSONRPCError(jsonrpc="2.0", id=item.message.id, error=error_response))
 
     receive = __anext__
