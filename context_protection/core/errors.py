@@ -47,9 +47,10 @@ LONGEST_TEXT = 2000  # characters
 MAX_TOKENS = 900  # Claude tokens of an error; the smallest hard cap is 1,000
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class CallError(Exception):
-    """The base of all errors of a call.
+    """The base of all errors of a call. Nobody changes one but Python itself: contextlib assigns its traceback, so it
+    cannot be frozen.
 
     `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold internals: no path,
     SQL, class name or secret. `made_by` is not shown: the operation that made the result behind a handle.
@@ -88,8 +89,7 @@ class CallError(Exception):
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """So that another process can raise it: an exception is pickled by assigning its attributes, which are
-        frozen."""
+        """So that another process can raise it: Python itself would pickle only the positional arguments."""
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
 

@@ -216,7 +216,8 @@ class ColumnRows(QuerySetRows):
 
     def _keys_of(self, rows: QuerySet[Any]) -> "array[int]":
         """Reads the units of compared amounts together with the keys, for a note on them."""
-        units = list(dict.fromkeys(each.unit for each in self.compared))
+        compared = [each for each in self.compared if self.queryable.shows(each.unit)]
+        units = list(dict.fromkeys(each.unit for each in compared))
         columns = [self.queryable.resolve(unit, "order").column for unit in units]
         keys, found = array("q"), [set[Any]() for _ in units]
         for block in unconverted(rows.values_list("pk", *columns), SNAPSHOT_ROWS):
@@ -226,7 +227,7 @@ class ColumnRows(QuerySetRows):
                 known.update(more)
         self._on_units = []
         for unit, known in zip(units, found, strict=True):
-            amounts = (each.name for each in self.compared if each.unit == unit)
+            amounts = (each.name for each in compared if each.unit == unit)
             self._on_units += currencies.note(amounts, unit, known - {None})
         return keys
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from context_protection.core.errors import UPSTREAM, CallError
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class UpstreamError(CallError):
     """`upstream`: its status and its cleaned, shortened message, if known: {"status": 422, "message": "…"}.
     `capacity`: what is known of a rate limit, in requests: {"remaining": 0, "limit": 100}. `transient`: the same

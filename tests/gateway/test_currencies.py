@@ -6,6 +6,7 @@ import pytest
 
 from context_protection.core.query import query
 from context_protection.core.rows import MemoryRows
+from context_protection.models import TokenBudget
 from tests.doors import Doors
 
 pytestmark = pytest.mark.django_db
@@ -105,3 +106,15 @@ def test_numbers_that_are_no_amounts_are_added_up(field: str):
     aggregate = {"metrics": [{"op": "sum", "field": field, "as": "sum"}]}
     opening = query.run(MemoryRows([row, {**row, "currency": "USD"}]), {"aggregate": aggregate}).open()
     assert (opening.total, dict(opening.note)) == (1, {})
+
+
+@pytest.mark.parametrize("ask", ["mcp", "rest"])
+@pytest.mark.parametrize(
+    "arguments", [{"order": "-totalPrice"}, {"minTotalPrice": 500}, {"where": {"totalPrice": {"gte": 500}}}]
+)
+def test_currencies_that_are_withheld_are_not_named(doors: Doors, ask: str, arguments: dict[str, Any]):
+    TokenBudget.objects.create(connector="hostaway", withheld_fields="currency")
+    answer = getattr(doors, ask)("list_bookings", arguments)
+    assert answer["items"]
+    assert notes(answer) == []
+    assert "EUR" not in str(answer)

@@ -116,6 +116,10 @@ class QueryColumns:
             raise self._unknown(name, parameter)
         return replace(column, name=name, only_where=self._is_left_out(column.source))
 
+    def shows(self, name: str) -> bool:
+        """Whether the policy lets answers name values of this column."""
+        return not is_withheld(name, self._seen)
+
     @cached_property
     def _seen(self) -> Visibility:
         return under_all_names(self.visibility, self.shape)

@@ -12,7 +12,7 @@ STEPS = 6  # mistakes of one document that are corrected together
 SHOWN_CHARS = 600  # characters of a corrected document in a suggestion
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class Correctable(InvalidArgument):
     """An error that replacing `wrong`, a name or a value in the document, by `right` corrects. NOTHING: it is left
     out. `with_correction` makes the caller's error of it."""

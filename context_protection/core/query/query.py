@@ -81,7 +81,8 @@ def _notes_amounts_itself(chosen: Queryable, rows: Queryable, wanted: Conditions
 
 def _notes_on_amounts(rows: Queryable, wanted: Conditions, words: SearchWords | None) -> list[str]:
     """Notes on amounts that the order or a condition compares, if the rows compared have several currencies."""
-    compared = [*rows.compared, *(each.column for each in wanted if each.compares_amounts)]
+    amounts = (*rows.compared, *(each.column for each in wanted if each.compares_amounts))
+    compared = [each for each in amounts if rows.queryable.shows(each.unit)]
     if not compared:
         return []
     others = Conditions(tuple(each for each in wanted.every if not each.compares_amounts))

@@ -88,9 +88,7 @@ class RunCounter:
     equal runs.
     """
 
-    def __init__(
-        self, pattern: re.Pattern[str], price: Callable[[str], int], normalized: Callable[[str], str] = str
-    ) -> None:
+    def __init__(self, pattern: re.Pattern[str], price: Callable[[str], int], normalized: Callable[[str], str]) -> None:
         self.pattern = pattern
         self._prices, self._normalized = Prices(price), normalized
 

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
@@ -25,8 +27,9 @@ from context_protection.core.errors import (
     store_unavailable,
 )
 from context_protection.core.policy import SETTINGS
+from context_protection.core.query.corrections import Correctable
 from gateway.process.errors import body_too_large, no_free_slot
-from gateway.upstreams.errors import UpstreamTooSlow
+from gateway.upstreams.errors import UpstreamError, UpstreamTooSlow
 
 
 def test_it_says_what_was_wrong_what_is_expected_and_what_to_do():
@@ -118,3 +121,15 @@ def test_an_error_of_another_process_is_the_same():
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 — our own
     assert copy == error
     assert copy.document() == error.document()
+
+
+@contextmanager
+def _region() -> Iterator[None]:
+    yield
+
+
+@pytest.mark.parametrize("error", [CallError("a"), InvalidArgument("a"), Correctable("a"), UpstreamError("a")])
+def test_an_error_leaves_a_context_manager_as_it_is(error: CallError):
+    with pytest.raises(CallError) as raised, _region():
+        raise error
+    assert raised.value is error

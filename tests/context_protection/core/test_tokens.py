@@ -364,7 +364,7 @@ def test_of_a_text_that_is_all_but_noise_only_some_runs_are_priced(codes: range)
         return 1 + ord(run[0]) % 3
 
     noise = "".join(map(chr, seeded(7).choices(codes, k=100_000)))
-    counted = RunCounter(counter().pattern, price).count(noise)
+    counted = RunCounter(counter().pattern, price, str).count(noise)
     assert counted == pytest.approx(sum(1 + ord(character) % 3 for character in noise), rel=0.02)
     assert len(asked) <= 2 * run_counter.SAMPLED_RUNS
 

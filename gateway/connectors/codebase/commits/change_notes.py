@@ -1,4 +1,4 @@
-"""The notes on changes that a project keeps for its changelog: what the author of a change calls it there."""
+"""Reads the kind of a change from the notes that it brings for the project's changelog."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -28,8 +28,8 @@ def is_note(path: str) -> bool:
 
 
 def noted_kind(files: Iterable[FileChange]) -> str:
-    """What the notes among the files call the change: "feat" or "fix" where they say nothing else, "release" where they
-    gain the heading of a version, else empty."""
+    """The kind of change that the notes among the files state: "release" if they gain the heading of a version, "feat"
+    or "fix" if they state that alone, otherwise empty."""
     found = {kind for file in files if is_note(file.path) for kind in _kinds(file)}
     return "release" if "release" in found else found.pop() if len(found) == 1 else ""
 

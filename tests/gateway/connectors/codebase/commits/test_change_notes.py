@@ -1,4 +1,4 @@
-"""What the notes for a changelog call a change."""
+"""The kind of a change, as its notes for the changelog state it."""
 
 import pytest
 
