@@ -23,6 +23,7 @@ from pytest_django.plugin import blocking_manager_key
 from servestatic.middleware import ServeStaticMiddleware
 
 from context_protection.configuration.revisions import revisions
+from context_protection.core import tokens
 from gateway.access.models import ApiKey
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
@@ -208,6 +209,12 @@ def without_response_cache(monkeypatch: pytest.MonkeyPatch) -> None:
 def fresh_observations(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a rollback, operations of another test have the ids of earlier ones, and would learn from their records."""
     monkeypatch.setattr(observed_fields, "_collected", {})
+
+
+@pytest.fixture(autouse=True)
+def fresh_rates() -> None:
+    """With the rates of earlier tests, the same answer would have another figure when its rate is learned again."""
+    tokens.learned._rates.clear()
 
 
 @pytest.fixture(autouse=True)
