@@ -26,18 +26,30 @@ class FirstCredentials:
 def prepare(*, sample: bool = True) -> FirstCredentials | None:
     """Sets up the database. Returns credentials only if there were no users or keys before."""
     migrate()
-    users = get_user_model()._default_manager
-    if users.exists() or ApiKey.objects.exists():
+    if _has_accounts():
         return None
     if sample:
         call_command("load_sample_data", stdout=StringIO())
     password = secrets.token_urlsafe(12)
-    users.create_superuser(FIRST, password=password)
+    get_user_model()._default_manager.create_superuser(FIRST, password=password)
     _, key = ApiKey.objects.issue(FIRST_KEY, may_read_telemetry=True, reads_all_projects=True)
     return FirstCredentials(password, key)
 
 
+def is_over() -> bool:
+    """Whether `prepare` would change nothing."""
+    return is_migrated() and _has_accounts()
+
+
 def migrate() -> None:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    if not is_migrated():
         call_command("migrate", verbosity=0)
+
+
+def is_migrated() -> bool:
+    executor = MigrationExecutor(connection)
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+def _has_accounts() -> bool:
+    return get_user_model()._default_manager.exists() or ApiKey.objects.exists()

@@ -13,6 +13,7 @@ from context_protection.stores.snapshots import write_behind
 from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
 from gateway.process.embedded_worker import worker_and_beat
+from gateway.process.forked import in_a_fork
 
 MOST_WORKERS = 64
 NO_PROXY = (
@@ -60,9 +61,10 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         base = web.address(host, listener)
         if options["web_only"]:
-            first_start.migrate()  # creates no account: several of these processes may start at once
+            if not first_start.is_migrated():
+                in_a_fork(first_start.migrate)  # creates no account: several of these processes may start at once
         else:
-            credentials = first_start.prepare()
+            credentials = None if first_start.is_over() else in_a_fork(first_start.prepare)
             self.stdout.write(welcome(base, credentials) if credentials else welcome_back(base))
         if settings.SECURE_COOKIES and not settings.SECURE_PROXY_SSL_HEADER:
             self.stderr.write(NO_PROXY)

@@ -1,0 +1,21 @@
+"""Work in a forked process, whose memory ends with it. For the start of a process, before it has threads."""
+
+import multiprocessing
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
+
+from django.db import connections
+
+Result = TypeVar("Result")
+
+
+def in_a_fork(work: Callable[[], Result]) -> Result:
+    """Returns what `work` returns, and raises what it raises; both are pickled. Where forking is not safe, `work` runs
+    in this process."""
+    if sys.platform != "linux":  # on macOS, libraries of the system may not be used after a fork
+        return work()
+    connections.close_all()  # two processes must not use one connection
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        return pool.submit(work).result()
