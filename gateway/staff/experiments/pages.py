@@ -57,8 +57,8 @@ NEW_EXPERIMENT = NewPage(
     ExperimentForm,
     "experiments/new.html",
     title="New experiment",
-    sentence="Half of the callers have protection off, or in shadow mode nobody; the hard cap and the withholding of "
-    "secrets stay on.",
+    sentence="Protection is off for half of the callers, and in shadow mode for none. The hard cap stays on, and "
+    "secrets are always withheld.",
     made="experiments:experiment",
 )
 
