@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from sentencex import segment
-
 from context_protection.core.splitting import sentences
+from context_protection.core.splitting.segments import segments
 
 # Words of this domain that make a sentence worth showing.
 _KEYWORD = re.compile(
@@ -41,7 +40,7 @@ def _with_keyword(text: str, start: int, reach: int) -> Iterator[str]:
     for match in islice(_KEYWORD.finditer(text, start, start + SEARCHED), MAX_MATCHES):
         begin, end = max(start, match.start() - reach), match.end() + reach
         at = begin
-        for sentence in segment("en", text[begin:end]):
+        for sentence in segments("en", text[begin:end]):
             before, at = at, at + len(sentence)
             if before <= match.start() < at:
                 is_whole = (before > begin or begin == start) and (at < end or at >= len(text))

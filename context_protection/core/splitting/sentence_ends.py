@@ -3,9 +3,9 @@
 from bisect import bisect_right
 
 import regex
-from sentencex import segment
 
 from context_protection.core.splitting.characters import grapheme_start
+from context_protection.core.splitting.segments import segments
 
 # sentencex takes quadratic time outside ASCII, so it reads windows of a text. An end counts only if the window contains
 # the text after it, where a quotation may close, and, if the window begins inside a sentence, also the text before it.
@@ -84,7 +84,7 @@ def _for_sentencex(text: str) -> str:
 def _ends_in(language: str, window: str) -> set[int]:
     ends: set[int] = set()
     at = 0
-    for sentence in segment(language, window):
+    for sentence in segments(language, window):
         at = max(at, window.find(sentence, at)) + len(sentence)  # sentencex may omit white space between sentences
         ends.add(at)
     return ends

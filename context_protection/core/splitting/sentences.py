@@ -1,7 +1,8 @@
 """Cuts a text after whole sentences, in any script, with the sentencex library."""
 
 import regex
-from sentencex import segment
+
+from context_protection.core.splitting.segments import segments
 
 _GRAPHEMES = regex.compile(r"\X")
 WINDOW = 4000  # characters before the limit in which the end of a sentence is searched
@@ -30,7 +31,7 @@ def _sentence_end(window: str, limit: int) -> int:
     """The end of the last whole sentence in `window`; 0 if there is none. The final sentence counts as incomplete."""
     start = max(0, limit - WINDOW)
     ends, end = [0], start
-    for sentence in segment("en", window[start:]):
+    for sentence in segments("en", window[start:]):
         end += len(sentence)
         ends.append(end)
     return max((end for end in ends[:-1] if end <= limit), default=0)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from context_protection.core.extracts import extract
+from context_protection.core.splitting.sentence_ends import Sentences
 from context_protection.core.splitting.sentences import head, piece_end, word_end
 
 
@@ -42,6 +44,15 @@ def test_a_family_of_emoji_is_never_torn(limit: int):
 def test_a_piece_always_gets_on_and_never_over_its_limit(text: str):
     for limit in range(1, 40):
         assert 1 <= piece_end(text, limit) <= limit
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u2028", "\u3000", "\x85"])
+def test_a_letter_before_a_wide_space_and_a_stop_is_text_like_any_other(space: str):
+    """The library for sentences would panic, which is no Exception."""
+    text = f"Some have vitamin A{space}. Others have none. The rest is unknown"
+    assert head(text, len(text) - 3) == f"Some have vitamin A{space}. Others have none."
+    assert extract(text, 50).startswith(f"Some have vitamin A{space}.")
+    assert 0 < Sentences(text, 0, len(text)).first(0) < len(text)
 
 
 def test_the_end_is_found_behind_more_text_than_is_looked_at():
