@@ -2,9 +2,8 @@
 
 import inspect
 import os
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from gateway.logins.hasher import YieldingHasher
 from gateway.pages import background_refresh
 from gateway.threads import bridge
 from telemetry import arguments, events, recorder, rejections
-from tests import caches, tables
+from tests import caches, shared, tables
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented
 
@@ -73,21 +72,17 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
                 load_sample_account()
 
 
-_loaded: list[sqlite3.Connection] = []  # a copy of the database with the sample account, once it was loaded
-
-
 def load_sample_account() -> None:
-    """Into an empty database. SQLite's is copied from the second time on, as it takes a second to load."""
+    """Into an empty database. SQLite's is copied where a process of this run has loaded it, which takes a second."""
     if connection.vendor != "sqlite":
         call_command("load_sample_data", stdout=StringIO())
         return
     connection.ensure_connection()
-    if _loaded:
-        _loaded[0].backup(connection.connection)
+    if tables.with_account.exists():
+        tables.copy(tables.with_account, connection.connection)
         return
     call_command("load_sample_data", stdout=StringIO())
-    _loaded.append(sqlite3.connect(":memory:"))
-    connection.connection.backup(_loaded[0])
+    tables.save(connection.connection, tables.with_account)
 
 
 @receiver(connection_created)
@@ -97,8 +92,7 @@ def copy_tables(connection: Any, **_: object) -> None:
     if connection.vendor != "sqlite" or not connection.is_in_memory_db() or not tables.path.exists():
         return
     if not connection.connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        with closing(sqlite3.connect(tables.path)) as saved:
-            saved.backup(connection.connection)
+        tables.copy(tables.path, connection.connection)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -167,10 +161,20 @@ def rounds_of_a_hash() -> Iterator[int]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    with django_db_blocker.unblock():
+def turn_to_make_tables() -> Iterator[ExitStack]:
+    """The processes of a run begin at the same time: one makes SQLite's tables while the others wait for it. Who has
+    the turn ends it by closing this."""
+    with ExitStack() as turn:
+        if connection.vendor == "sqlite":
+            turn.enter_context(shared.one_at_a_time("tables"))
+        yield turn
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(turn_to_make_tables: ExitStack, django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    with turn_to_make_tables, django_db_blocker.unblock():
         if connection.vendor == "sqlite" and not tables.path.exists():
-            tables.save(connection.connection)
+            tables.save(connection.connection, tables.path)
         load_sample_account()
     yield
     if connection.vendor == "postgresql":  # a thread of a test may still be connected, so the database stays in use

@@ -1,4 +1,5 @@
-"""SQLite's tables: one process of a run makes them for all, as all migrations from nothing take 3 s."""
+"""SQLite's tables, and those with the sample account: one process of a run makes them for all, as all migrations from
+nothing take 3 s."""
 
 import os
 import sqlite3
@@ -10,15 +11,21 @@ from tests import shared
 from tests.e2e import forks
 
 path = shared.directory / "tables.sqlite3"
+with_account = shared.directory / "account.sqlite3"
 MIGRATE_SECONDS = 300
 
 
-def save(database: sqlite3.Connection) -> None:
+def save(database: sqlite3.Connection, file: Path) -> None:
     """For the other processes, which never see half of it."""
-    own = path.with_suffix(f".{os.getpid()}")
-    with closing(sqlite3.connect(own)) as tables:
-        database.backup(tables)
-    own.rename(path)
+    own = file.with_suffix(f".{os.getpid()}")
+    with closing(sqlite3.connect(own)) as saved:
+        database.backup(saved)
+    own.rename(file)
+
+
+def copy(file: Path, database: sqlite3.Connection) -> None:
+    with closing(sqlite3.connect(file)) as saved:
+        saved.backup(database)
 
 
 def made() -> Path:
@@ -30,5 +37,5 @@ def made() -> Path:
                 done = forks.run(["migrate", "--verbosity", "0"], environment, timeout=MIGRATE_SECONDS)
                 assert done.returncode == 0, done.stderr
                 with closing(sqlite3.connect(Path(data_dir) / "sluice.sqlite3")) as database:
-                    save(database)
+                    save(database, path)
     return path
