@@ -5,6 +5,7 @@ documentation are all derived from these declarations.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum, StrEnum
@@ -193,6 +194,16 @@ def setting(default: Value, **declared: Any) -> Any:
 
 
 def settings_of(policy: type[Any]) -> Mapping[str, Setting]:
-    """The settings that a dataclass declares with `setting`, by name. Raises TypeError if one is incomplete."""
-    types = get_type_hints(policy)
-    return {each.name: Setting(name=each.name, value_type=types[each.name], **each.metadata) for each in fields(policy)}
+    """The settings that a dataclass declares with `setting`, by name. Raises TypeError if one is incomplete, or if two
+    share a name."""
+    types, declared = get_type_hints(policy), {each.name: each.metadata for each in fields(policy)}
+    for name, metadata in declared.items():
+        lacking = [each for each in ("default", "help", "group") if each not in metadata]
+        if lacking:
+            raise TypeError(f"The setting {name} is declared without {', '.join(lacking)}.")
+    found = {name: Setting(name=name, value_type=types[name], **metadata) for name, metadata in declared.items()}
+    spellings = Counter(spelling for each in found.values() for spelling in each.spellings)
+    twice = sorted(spelling for spelling, times in spellings.items() if times > 1)
+    if twice:
+        raise TypeError(f"Two settings have the same name or alias: {', '.join(twice)}.")
+    return found

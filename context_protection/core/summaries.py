@@ -104,7 +104,8 @@ def reduced(value: Any, path: str, policy: Policy) -> Any:
 
 
 def _reduced_all(values: list[Any], path: str, policy: Policy) -> list[Any]:
-    """All values of a column. Most columns have nothing to shorten, so no function is called for each value."""
+    """All values of a column. Most columns have nothing to shorten, so no function is called for each value: `clipped`
+    leaves texts of up to TEXT_CHARS as they are."""
     kinds = {kind for kind in set(map(type, values)) if _BY_TYPE[kind] is not None}
     if kinds == {str}:
         kinds = {str} if max(len(each) for each in values if type(each) is str) > TEXT_CHARS else set()

@@ -19,6 +19,7 @@ MAX_FILES = {"filter": 2, "setting": 3, "figure": 3, "reduction": 4, "transport"
 WRITTEN = {".env.example"}  # by `make docs`
 MANAGE = ".venv/bin/python manage.py "
 MAKE = {"make docs": [sys.executable, "-m", "tests.settings_reference"]}  # no other environment is made
+LINT = [sys.executable, "-m", "ruff", "check", "-q", "--no-cache", "--select", "F", "."]  # such as undefined names
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.worked_examples.trial"]
 STORES = {"DATABASE_URL", "REDIS_URL"}  # of this run, whose test database is in use
 SECONDS = 600  # of a command, which takes a few; a busy machine must not look like one that hangs
@@ -26,6 +27,7 @@ SECONDS = 600  # of a command, which takes a few; a busy machine must not look l
 _SECTION = re.compile(r"^## (Add an? .*?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```(diff|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NEW_TEST = re.compile(r"^\+(?:async )?def (test_\w+)", re.MULTILINE)
+_NAMED_TEST = re.compile(r"`(tests/[\w/]+/test_\w+\.py|tests/test_\w+\.py)`")
 
 
 class ExampleError(AssertionError):
@@ -37,20 +39,26 @@ class Example:
     title: str
     patches: tuple[str, ...]
     commands: tuple[str, ...]
+    named_tests: tuple[str, ...]  # files that the section's text names as checks
 
     @property
     def most_files(self) -> int:
         return MAX_FILES[self.title.split()[-1]]
 
     @property
-    def tests(self) -> list[str]:
+    def new_tests(self) -> list[str]:
         """The node ids of the tests that it adds."""
         return [f"{_path(patch)}::{name}" for patch in self.patches for name in _NEW_TEST.findall(patch)]
+
+    @property
+    def tests(self) -> list[str]:
+        """The files with its new tests, and those that its text names."""
+        return list(dict.fromkeys([*(each.partition("::")[0] for each in self.new_tests), *self.named_tests]))
 
 
 def examples() -> list[Example]:
     return [
-        Example(title, tuple(blocks.get("diff", ())), tuple(_commands(blocks.get("console", ()))))
+        Example(title, tuple(blocks.get("diff", ())), tuple(_commands(blocks.get("console", ()))), _named_tests(text))
         for document in DOCUMENTS
         for title, text in _SECTION.findall((ROOT / document).read_text())
         if (blocks := _blocks(text)).get("diff")
@@ -62,6 +70,10 @@ def _blocks(text: str) -> dict[str, list[str]]:
     for language, body in _BLOCK.findall(text):
         found.setdefault(language, []).append(body)
     return found
+
+
+def _named_tests(text: str) -> tuple[str, ...]:
+    return tuple(_NAMED_TEST.findall(_BLOCK.sub("", text)))
 
 
 def _commands(blocks: Sequence[str]) -> Iterator[str]:
@@ -104,10 +116,12 @@ class ScratchCopy:
             run(self.folder, ["git", "apply", "-"], patch)
 
     def try_out(self, commands: Sequence[str], tests: Sequence[str]) -> None:
-        """Runs the commands. Raises ExampleError if one fails, if a migration is missing then, or if a test fails.
+        """Runs the commands. Raises ExampleError if one fails, if a migration is missing then, if a name is not
+        defined, or if a test fails.
 
         The tests find the run's tables and add what the example adds. Were there none, they would leave theirs behind,
         with the columns of this example, for the next one."""
+        run(self.folder, LINT)
         tables.made()
         for command in commands:
             if command in MAKE:

@@ -31,7 +31,7 @@ def test_the_documentation_shows_what_is_added_often():
 
 @each()
 def test_an_example_changes_few_files_and_works(copy: ScratchCopy, example: Example):
-    assert example.tests, "an example shows by a test of its own that it works"
+    assert example.new_tests, "an example shows by a test of its own that it works"
     copy.apply(example.patches)
     copy.try_out(example.commands, example.tests)
     changed = counted(copy.changed())
@@ -58,7 +58,14 @@ def test_an_addition_that_does_nothing_is_found(copy: ScratchCopy):
     example = next(example for example in EXAMPLES if example.title.endswith("reduction"))
     copy.apply(example.patches[-1:])  # its test
     with pytest.raises(ExampleError, match="1 failed"):
-        copy.try_out((), example.tests)
+        copy.try_out((), example.new_tests)
+
+
+def test_an_addition_that_breaks_other_code_is_found(copy: ScratchCopy):
+    module = copy.folder / "context_protection/core/summaries.py"
+    module.write_text(module.read_text().replace("NESTED_CHARS = 1000", "OTHER_CHARS = 1000"))
+    with pytest.raises(ExampleError, match="Undefined name `NESTED_CHARS`"):
+        copy.try_out((), ["tests/test_versions.py"])
 
 
 def test_tests_documentation_and_what_commands_write_are_not_counted():

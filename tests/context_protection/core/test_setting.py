@@ -106,8 +106,18 @@ def test_a_field_that_is_no_declared_setting_is_an_error():
     class Forgotten:
         size: int = 5
 
-    with pytest.raises(TypeError, match="help"):
+    with pytest.raises(TypeError, match="The setting size is declared without default, help, group"):
         settings_of(Forgotten)
+
+
+def test_a_name_that_another_setting_has_as_an_alias_is_an_error():
+    @dataclass
+    class Ambiguous:
+        rows: int = setting(5, range=(1, 9), group=SettingGroup.PAGES, help="Rows.", aliases=("pageSize", "page_size"))
+        page_size: int = setting(5, range=(1, 9), group=SettingGroup.PAGES, help="The size of a page.")
+
+    with pytest.raises(TypeError, match="same name or alias: pageSize, page_size"):
+        settings_of(Ambiguous)
 
 
 @pytest.mark.parametrize("each", [each for each in SETTINGS.values() if each.range], ids=lambda each: each.name)

@@ -1,5 +1,7 @@
 """Previews keep what identifies a record, and long texts say how long they are (FR-015, FR-016, FR-018)."""
 
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -86,3 +88,23 @@ def test_rows_have_the_fields_that_ops_chose_beside_those_that_identify():
     records = [{"id": 1, "city": "Graz", "nights": 3, "code": "4711"}]
     assert summaries.rows(records, shape, Policy(summary_fields="nights, code")) == [{"id": 1, "nights": 3}]
     assert summaries.rows(records, shape, DEFAULTS) == [{"id": 1, "city": "Graz"}]
+
+
+SHORT, LONG = "A quay", "A quay. " * 400
+LARGE: Mapping[type, Sequence[Any]] = {
+    str: [LONG, "x" * 3000, f"data:image/png;base64,{'iVBORw0KGgo' * 100}"],
+    dict: [{"text": LONG}, {f"name{number}": number for number in range(300)}, {"within": {"text": LONG}}],
+    list: [[LONG], [SHORT] * 300, list(range(1000)), [{"name": SHORT}] * 300],
+}
+
+
+@pytest.mark.parametrize(("kind", "value"), [(kind, value) for kind, values in LARGE.items() for value in values])
+def test_a_smaller_value_says_how_to_get_the_whole_one(kind: type, value: Any):
+    shown = summaries.reduced(value, "guest.note", DEFAULTS)
+    assert isinstance(value, kind)
+    assert shown != value
+    assert "fields=guest.note]" in json.dumps(shown)
+
+
+def test_every_reduction_is_tried_with_large_values():
+    assert LARGE.keys() == summaries.REDUCTIONS.keys()

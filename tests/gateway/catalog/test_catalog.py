@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 from asgiref.sync import async_to_sync
+from django.conf import settings
 from mcp import Client, MCPError
 from mcp.types import INVALID_PARAMS, Tool
 
@@ -97,7 +98,8 @@ def test_the_tools_take_few_tokens(doors: Doors):
     read_by_models = [
         {"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema} for tool in tools(doors)
     ]
-    assert len(read_by_models) == 20
+    documented = (settings.BASE_DIR / "docs/engineers.md").read_text()
+    assert f"`inputSchema` of the {len(read_by_models)} tools: {MOST_TOKENS:,} |" in documented
     assert tokens.claude.count(orjson.dumps(read_by_models).decode()) <= MOST_TOKENS
 
 

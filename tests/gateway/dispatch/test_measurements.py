@@ -1,13 +1,17 @@
 """The record of a call has what an engineer on call needs: who called with what, whose fault it was, what it cost."""
 
 import json
+from operator import attrgetter
 
 import pytest
 from django.test import Client as HttpClient
 
 from context_protection.core import tokens
+from context_protection.core.payloads import Envelope
 from context_protection.core.tokens import claude
 from context_protection.models import TokenBudget
+from gateway.catalog.catalog import catalogue
+from gateway.dispatch.measurements import CALL, ENVELOPE, AnsweredCall
 from telemetry import attempts, recorder
 from telemetry.models import TelemetryRecord
 from tests.caches import keep_responses
@@ -26,6 +30,17 @@ def last_record() -> TelemetryRecord:
 
 def get(doors: Doors, address: str, **headers: str):
     return HttpClient().get(address, headers={"Authorization": f"Bearer {doors.key}", **AGENT, **headers})
+
+
+def test_every_figure_of_an_answered_call_is_measured():
+    """The writer drops a call with a figure that nothing measures, and its log does not name the figure."""
+    envelope = Envelope(body=b"{}", outcome="plain", estimated_tokens=2, claude_tokens=1, original_tokens=3)
+    figures = attrgetter(*ENVELOPE.values())(envelope)
+    facts = tuple("known" for _ in CALL)
+    operation = catalogue.get("list_bookings")
+    call = AnsweredCall(0.0, 5.0, facts, ("limit",), operation, figures, 2, None, 4000, 1, "", False, None)
+    measured = call.measured()
+    assert (measured.operation, measured.caller, measured.original_tokens) == ("list_bookings", "known", 3)
 
 
 @pytest.mark.django_db
