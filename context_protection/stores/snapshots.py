@@ -1,4 +1,4 @@
-"""This process's store of snapshots: Redis, or a table. All processes share either one."""
+"""The store of snapshots: Redis, or a table of the database. All processes share its snapshots."""
 
 from django.conf import settings
 

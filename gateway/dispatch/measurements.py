@@ -1,7 +1,7 @@
 """Records each call in telemetry: its figures if it was answered, the reason if it failed.
 
-A call leaves behind what it already has, in a tuple that refers to nothing large: many of them wait while the database
-is away. The writer thread works out the figures.
+While the caller waits, only values that the call already has are put into a tuple. The writer thread computes the
+figures from it. The tuple refers to nothing large, because many of them are queued while the database is unavailable.
 """
 
 import time
@@ -29,9 +29,9 @@ from telemetry.measurement import Measurement, Origin, WithheldCount
 UNKNOWN_OPERATION = "(unknown)"
 LONGEST_MESSAGE = 300  # characters
 MOST_NAMES = 30  # names of arguments
-SHORT = 2_000  # characters of arguments that wait together with their call
+SHORT = 2_000  # characters; shorter arguments are queued together with their call
 
-# The name of a figure in a call, and in an envelope.
+# By figure, the attribute of Call, or of Envelope, with its value.
 CALL = {
     "request_id": "id",
     "caller": "caller.name",
@@ -247,7 +247,7 @@ def _of_call(facts: tuple[Any, ...]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _own_word(text: str) -> str:
-    """A client's word about itself, which may be anything."""
+    """What a client says about itself, which may be any text."""
     return cleaned(text, ())
 
 

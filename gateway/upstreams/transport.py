@@ -48,7 +48,7 @@ CHUNKED = "chunked"
 
 STEP = 256 * 1024  # bytes read before other tasks of the loop run
 PIECE_COST = 2048  # bytes counted extra per piece, because even a tiny piece takes time
-# By OpenSSL's X509_V_ERR codes. Its own words may repeat the host's name.
+# By OpenSSL's X509_V_ERR codes. OpenSSL's own messages are not shown, because they may contain the host's name.
 CERTIFICATE_PROBLEMS = {
     9: "it is not valid yet",
     10: "it has expired",
@@ -99,7 +99,8 @@ TRANSPORT_ERRORS = (
 async def send(
     request: Request, *, allowed: AllowedAddresses, limits: CallLimits, failures: UpstreamFailures
 ) -> Response:
-    """Raises UpstreamError; Dropped if a reused connection was closed instead of an answer."""
+    """Sends the request and returns the answer. Raises UpstreamError, or Dropped if upstream closed a reused connection
+    instead of answering."""
     try:
         return await _sent(request, await pool(allowed), limits)
     except TRANSPORT_ERRORS as error:
@@ -119,7 +120,8 @@ async def _sent(request: Request, connections: ConnectionPool, limits: CallLimit
 
 
 async def _exchange(opened: OpenConnection, message: bytes, method: str, limits: CallLimits) -> Response:
-    """Sends the message and reads the answer to it. It is in memory, so a server that does not read it is silent."""
+    """Sends the message and reads the answer. Sending does not wait: a server that does not read the message is
+    indistinguishable from one that does not answer, and both run into the read timeout."""
     protocol = opened.protocol
     protocol.set_response_params(
         read_until_eof=True,
@@ -146,7 +148,8 @@ async def _exchange(opened: OpenConnection, message: bytes, method: str, limits:
 
 
 async def _body(protocol: ResponseHandler, content: StreamReader, headers: dict[str, str], most: int) -> bytes:
-    """A broken connection is an error of its own, even where the body was to end with the connection."""
+    """The decoded body. Raises the error of a broken connection, also if the body has no declared length, so that the
+    end of the connection would be its end."""
     try:
         body = await read_body(content.iter_any(), headers.get("content-encoding", ""), most)
     except aiohttp.ClientPayloadError:
@@ -227,6 +230,7 @@ def _headers(received: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def _declared(headers: dict[str, str]) -> int:
+    """The declared length of the body; 0 if there is none."""
     declared = headers.get("content-length", "")
     return int(declared[:20]) if declared.isascii() and declared.isdigit() else 0
 
@@ -250,7 +254,7 @@ def _translated(error: Exception, failures: UpstreamFailures, limits: CallLimits
             return failures.unreachable()
         case Unsendable():
             return failures.unsendable()
-    return failures.garbled("it is cut off, or no HTTP")
+    return failures.garbled("it is cut off, or is not HTTP")
 
 
 def _not_connected(why: Exception, failures: UpstreamFailures, limits: CallLimits) -> UpstreamError:
@@ -302,7 +306,7 @@ def _decompressor(encoding: str) -> "_Decompressor | None":
 
 
 class _Decompressor:
-    """gzip of one or several members, zlib, or deflate without a header, which some servers send."""
+    """Decompresses gzip of one or several members, zlib, and deflate without a header, which some servers send."""
 
     def __init__(self) -> None:
         self._inflate = zlib.decompressobj(ANY_HEADER)

@@ -2,6 +2,7 @@
 
     check_alerts ─► evaluation ─► readings ─► alert_states ─► lifecycle ─► notifications ─► deliver_notification
 
-Beat starts the first task, each queued notification the last. telemetry/alert_kinds.py declares what can be watched,
-telemetry/alert_states.py is the pure state machine, `readings/` looks at the figures.
+Celery beat starts the task check_alerts. Each queued notification starts the task deliver_notification.
+telemetry/alert_kinds.py declares what can be watched, telemetry/alert_states.py is the state machine, without side
+effects, and `readings/` reads the figures.
 """

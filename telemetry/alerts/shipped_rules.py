@@ -1,4 +1,4 @@
-"""The rules and the channel that Sluice ships. They are created once, after migrating; then ops own them."""
+"""The alert rules and the channel that Sluice ships. They are created after a migration; then ops own them."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from django.apps.registry import Apps
 
 from telemetry.alert_kinds import KINDS, KindDeclaration, RuleKind
 
-EMAIL_CHANNEL = "Operators"  # its addresses are ALERT_EMAILS
+EMAIL_CHANNEL = "Operators"  # sends to the addresses in ALERT_EMAILS
 
 
 def create(using: str = "default", apps: Apps | None = None, **_: Any) -> None:
-    """A receiver of post_migrate. Leaves what is already there as it is, also if ops have changed it."""
+    """A receiver of post_migrate. Existing rules and channels stay unchanged, even if ops have edited them."""
     registry = apps or installed
     try:
         rule_model, channel_model = (
@@ -43,7 +43,7 @@ def defaults(code: RuleKind, kind: KindDeclaration) -> dict[str, Any]:
 
 
 def condition_fields(kind: KindDeclaration) -> dict[str, Any]:
-    """The fields that the form of this kind starts with."""
+    """The initial values of the form for a rule of this kind."""
     return {
         "per": kind.per[0].value,
         "origins": "sluice,upstream",

@@ -19,7 +19,7 @@ COLUMNS = (
 
 
 def reason_table(address: Address, selection: Selection, **chosen: str) -> Table:
-    """`chosen`: the filter that names the object of the page, for links."""
+    """`chosen`: the filter for the subject of the page, such as a tool. Links to calls include it."""
     found = reasons(Span.of(*address.span), selection)
     failed = sum(each.calls for each in found.reasons)
     rows = [

@@ -1,9 +1,10 @@
-"""Names of values on the screen."""
+"""How pages show the values of dimensions, such as an origin or an empty upstream."""
 
 from collections.abc import Mapping
 
 ORIGINS: Mapping[str, str] = {"upstream": "upstream", "sluice": "Sluice", "caller": "caller", "policy": "policy"}
 ORIGIN_COLOURS: Mapping[str, str] = {"upstream": "s2", "sluice": "s4", "caller": "s1", "policy": "s6", "": "s5"}
+# By dimension: what is shown for an empty value.
 NAMELESS: Mapping[str, str] = {
     "key": "(no valid key)",
     "client": "(not named)",
@@ -29,7 +30,7 @@ def value(dimension: str, name: object) -> str:
 
 
 def written(dimension: str, name: object) -> str:
-    """A dimension's value as an address has it."""
+    """A dimension's value as a page's address has it."""
     if dimension in YES_OR_NO:
         return "yes" if name else "no"
     return str(name)

@@ -1,4 +1,4 @@
-"""The calls of the last minutes by upstream, and the usual figures, from which the lights of "Now" are computed."""
+"""The calls of the last minutes by upstream, and the usual figures. The lights of the page "Now" compare the two."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ WANTED = MeasureSet(("calls", "total_latency_ms", "total_upstream_ms"), ("upstre
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Calls with one upstream and origin, in one of the last minutes: 0 is the last 60 s."""
+    """The calls of one minute with the same upstream and origin. `minute`: how many minutes ago; 0 is the last 60 s."""
 
     minute: int
     upstream: str  # "" if none was needed
@@ -35,7 +35,8 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """`p95`: of the time in each upstream in the last 5 minutes, in ms; None under 20 calls."""
+    """The calls of the last 15 minutes. `p95`: by upstream, that of the time that calls spent in it in the last 5
+    minutes, in ms; None for fewer than 20 calls."""
 
     rows: tuple[Counted, ...] = ()
     p95: Mapping[str, float | None] = field(default_factory=dict)
@@ -60,14 +61,15 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """`p95`: of each upstream over 7 days. `own_mean`: of the same hour a week ago. In ms; None: too few calls."""
+    """The usual figures in ms; None: too few calls. `p95`: by upstream, that of the time in it over 7 days. `own_mean`:
+    the mean time in Sluice in the same hour a week ago."""
 
     p95: Mapping[str, float | None] = field(default_factory=dict)
     own_mean: float | None = None
 
 
 def recent(now: datetime) -> Recent:
-    """In one query."""
+    """The calls of the last 15 minutes, by one query."""
     start = int(now.timestamp()) - 60 * MINUTES
     calls = TelemetryRecord.objects.in_figures().filter(created_at__gte=now - timedelta(minutes=MINUTES))
     calls = calls.annotate(interval=BucketNumber("created_at", start=start, seconds=60))

@@ -1,4 +1,4 @@
-"""The leaves of some records: the fields that may be proposed, with their values in all records."""
+"""Leaves: the fields of records that may be proposed for previews, each with its values in all records."""
 
 import re
 from collections import Counter
@@ -13,8 +13,8 @@ from context_protection.core.inference.names import words
 from context_protection.core.shapes import NOTHING
 
 MAX_PATHS = 250  # paths that are examined
-FEW = 8  # fewer records do not show how often values repeat
-# ISO 8601, RFC 2822, and the way of older Microsoft servers
+FEW = 8  # with fewer values, it is not clear whether a value is always the same
+# ISO 8601, RFC 2822, and the format of older Microsoft servers
 _DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}|(?:\w{3}, )?\d{1,2} \w{3} \d{4}\b|/Date\(-?\d{9,}")
 _LINK = re.compile(r"[a-z]{2,8}://|/[\w/]+$")
 _DIGITS = re.compile(r"-?\d+(\.\d+)?")
@@ -24,7 +24,7 @@ _OPAQUE = re.compile(r"(?=(?:\D*\d){4})(?=[^A-Za-z]*[A-Za-z])[\w\"'+/:|=~-]{12,}
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The values of all records at `path`; None for a record without one."""
+    """A path, and its value in each record: None if a record has none."""
 
     path: str
     values: Sequence[Any]
@@ -80,8 +80,8 @@ def _kind(value: Any) -> str:
 def leaves(
     records: Sequence[Mapping[str, Any]], required: frozenset[str], enumerations: frozenset[str]
 ) -> Iterator[Leaf]:
-    """The leaves of the records. `required` and `enumerations`: the paths that a schema
-    declares to be required, or to be one of a few values."""
+    """The leaves of the records. `required`: the paths that a schema declares as required; `enumerations`: those that
+    it declares as enumerations."""
     columns: dict[str, dict[int, Any]] = {}
     below: dict[str, bool] = {}
     wrappers = paths.wrappers_of(records)

@@ -7,13 +7,14 @@ from context_protection.core.redaction import codes, phrases
 from context_protection.core.redaction.candidates import Candidates
 from context_protection.core.redaction.findings import MARK
 
-MAX_DISTANCE = 40  # characters between a name and its value, without markup and brackets
+MAX_DISTANCE = 40  # characters between a name and its value; markup and text in brackets do not count
 MAX_VALUES = 12  # values after one name
 _FIRST_VALUE_REACH = 140  # characters after a name within which its first value must begin
 
 _COPULA = phrases.COPULA
 OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
 _JOINS = f"{_COPULA}|{phrases.WITH}|{OPENS}|{phrases.FILLERS}".replace(" ", r"\ ")
+# What may come between a name and its value: spaces, brackets, markup, ":", "is".
 _GLUE = re.compile(
     rf"""[ \t_]+ | \([^()\n0-9"]{{0,60}}\) | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}});
     | \*\*(?!\*) | [:=|>~*?/"'`(\[-]+
@@ -37,6 +38,7 @@ _SENTENCE_END = re.compile(
     r"(?<!\bsig.)"
 )
 _CONJUNCTION = r"\b(?:or|and|then|oder|und|ou|et|y|o|e|ed)\b"
+# What may come between two values: a bracket, a comma or conjunction, a word such as "back:".
 _AND = re.compile(
     rf"(?:\s*\([^()\n]{{0,24}}\))?"
     rf"(?:[*_\"'` ]{{0,3}}(?:[,;/|+&]|{_CONJUNCTION})[ ]{{0,2}}|[ \t]*\r?\n[ \t]*(?:[-*•][ \t]+)?){{1,2}}"
@@ -161,7 +163,7 @@ def _is_name(low: str, value: Value, begin: int, at: int) -> bool:
 
 
 def _is_assigned_alone(low: str, value: Value, begin: int, at: int) -> bool:
-    """Whether the value at `at`, in the line below its name, is assigned to the name and has the line to itself."""
+    """Whether the value at `at`, in the line below its name, is assigned to the name and alone in its line."""
     return ASSIGNS.search(low, begin, at) is not None and _stands_alone(low, value, begin)
 
 

@@ -1,5 +1,5 @@
-"""The paths that differ between two trees. Folders with the same id are not opened, which libgit2's own diff does: on a
-large repository this is 15 times as fast."""
+"""The paths that differ between two trees. Folders with the same id in both trees are skipped. libgit2's own diff opens
+them, and takes 15 times as long on a large repository."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ import pygit2
 
 
 def differing(old: pygit2.Tree | None, new: pygit2.Tree | None, folder: bytes = b"") -> Iterator[bytes]:
-    """The files that were added, changed or deleted, in no promised order. A tree that is None has no files. Raises
-    KeyError where a clone lacks a folder."""
+    """The files that were added, changed or deleted, in any order. None stands for an empty tree. Raises KeyError if
+    the clone lacks a folder."""
     before, after = _entries(old), _entries(new)
     for name in before | after:
         was, now = before.get(name), after.get(name)

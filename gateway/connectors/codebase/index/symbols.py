@@ -1,6 +1,7 @@
-"""Symbols: what a file defines, and where. Read by tree-sitter, and by patterns for languages without a grammar.
+"""Symbols: what a file defines, and where. Files are parsed by tree-sitter; languages without a grammar are searched by
+_PLAIN.
 
-A file with syntax errors gives the definitions that were recognised.
+Of a file with syntax errors, the definitions that are recognised are returned.
 """
 
 import importlib
@@ -13,14 +14,15 @@ from pathlib import PurePosixPath
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor
 
-LARGEST_PARSED = 400_000  # bytes; larger files are mostly generated, and read by the patterns
+LARGEST_PARSED = 400_000  # bytes; larger files, which are mostly generated, are searched by _PLAIN instead
 MOST = 2_000  # symbols of a file
 LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """`kind`: function, class, type, constant or module. Lines count from 1; `end_line` belongs to it."""
+    """`kind`: function, class, type, constant or module. Lines are numbered from 1; `end_line` is its last
+    line."""
 
     name: str
     kind: str
@@ -28,7 +30,8 @@ class Symbol:
     end_line: int
 
 
-# A definition is captured as its kind, and its name as `name`. The grammars' own tags queries also list references.
+# Each pattern captures a definition under its kind, such as @function, and the definition's name under @name. The tags
+# queries that grammars ship are not used, because they also list references.
 _JAVASCRIPT = """
 (function_declaration name: (_) @name) @function
 (generator_function_declaration name: (_) @name) @function
@@ -123,6 +126,7 @@ _LANGUAGES = {
     ".rs": "rust",
     ".java": "java",
 }
+# A definition in most languages: words such as "public static", the keyword of its kind, its name.
 _PLAIN = re.compile(
     r"^[ \t]*(?:(?:public|private|protected|internal|static|final|abstract|open|override|export|default|async|local|"
     r"pub|suspend|sealed|data|inline|virtual|partial)[ \t]+)*"
@@ -145,7 +149,7 @@ _CODE_WITHOUT_GRAMMAR = frozenset(
 
 
 def symbols_of(path: str, content: bytes) -> list[Symbol]:
-    """In the order of their lines. None for files that are no code."""
+    """The symbols of a file, ordered by line; an empty list for a file that is not code."""
     extension = PurePosixPath(path).suffix.lower()
     language = _LANGUAGES.get(extension)
     if language and len(content) <= LARGEST_PARSED:
@@ -169,7 +173,8 @@ def _parsed(language: str, content: bytes) -> Iterator[Symbol]:
 
 
 def _last_line(node: Node) -> int:
-    """A node that ends with its line's end is said to end at column 0 of the next line."""
+    """The node's last line. A node that includes its last line break ends at column 0 of the next line for
+    tree-sitter."""
     row, column = node.end_point
     return max(node.start_point[0] + 1, row + 1 if column else row)
 
@@ -183,7 +188,7 @@ def _grammar(language: str) -> tuple[Parser, Query]:
 
 
 def _matched(text: str) -> Iterator[Symbol]:
-    """A definition is taken to reach to the next one, as patterns know no blocks."""
+    """The symbols that _PLAIN finds. Each ends where the next one begins, because the pattern does not find ends."""
     found = list(_PLAIN.finditer(text))[:MOST]
     last = text.count("\n") + (not text.endswith("\n"))
     starts, line, position = [], 1, 0

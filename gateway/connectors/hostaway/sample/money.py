@@ -1,4 +1,4 @@
-"""The price of a stay: a price, a cleaning fee and a tax, or all the lines of a detailed account."""
+"""The amounts of a booking: base price, cleaning fee and tax, either without or with its finance lines."""
 
 from dataclasses import dataclass
 from random import Random
@@ -14,7 +14,8 @@ HOST_FEE_RATE = 0.15
 
 @dataclass(frozen=True, slots=True)
 class FeeKind:
-    """A kind of finance line: `share` of the base price, negative for discounts."""
+    """A kind of finance line. `share`: the share of the base price that it costs, negative for discounts. `in_total`:
+    whether the total includes it."""
 
     type: str
     name: str
@@ -25,7 +26,7 @@ class FeeKind:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """The amounts of one booking in the currency of its home; `lines` add up to `total` where they count."""
+    """The amounts of one booking in the currency of its home. The lines that `total` includes add up to it."""
 
     base: int
     cleaning: float
@@ -78,7 +79,8 @@ def simple_money(rng: Random, home: Home, nights: int) -> Money:
 
 
 def detailed_money(rng: Random, home: Home, nights: int, first_id: int, extras: int) -> Money:
-    """A stay with two lines for price and cleaning, and `extras` more, numbered from `first_id`."""
+    """A stay with finance lines: one for the price, one for cleaning, and `extras` others. `first_id`: the id of the
+    first line."""
     base = _base(rng, home, nights)
     amounts = [(BASE_RATE, float(base)), (CLEANING, home.cleaning)]
     for kind in EXTRA_KINDS[:extras]:
