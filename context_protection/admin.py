@@ -10,13 +10,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from context_protection.configuration import policies
-from context_protection.configuration.declarations import declared
 from context_protection.configuration.rejections import rejections
 from context_protection.core.errors import nearest
 from context_protection.core.policy import SETTINGS, Policy, RulerName
 from context_protection.core.scopes import ANY
 from context_protection.core.setting import Setting, SettingGroup, Value
 from context_protection.history import HistoryAdmin
+from context_protection.layers.declarations import declared
 from context_protection.models import SCOPE, TokenBudget
 
 INHERITED = "An empty field inherits its value, which is shown in grey and under “What applies now”."

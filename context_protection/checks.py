@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.checks import Error
 
-from context_protection.configuration.budgets import environment
 from context_protection.core.errors import nearest
 from context_protection.core.policy import SETTINGS, Kind, problems, resolve
+from context_protection.layers.budgets import environment
 
 
 def environment_makes_sense(**_: Any) -> list[Error]:

@@ -7,11 +7,11 @@ from django.db import models
 from django.db.models import F
 from simple_history.models import HistoricalRecords
 
-from context_protection.configuration.budgets import BudgetProblem, Budgets
-from context_protection.configuration.file.source import configuration_file
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope, Scoped
 from context_protection.core.setting import Setting
+from context_protection.layers.budgets import BudgetProblem, Budgets
+from context_protection.layers.file.source import configuration_file
 
 
 def _column(setting: Setting) -> "models.Field[Any, Any]":

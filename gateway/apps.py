@@ -9,7 +9,7 @@ class GatewayConfig(AppConfig):
     name = "gateway"
 
     def ready(self) -> None:
-        from context_protection.configuration import declarations
+        from context_protection.layers import declarations
         from gateway import change_events
         from gateway.access.switches import switched_off
         from gateway.argument_masks import masked

@@ -6,9 +6,9 @@ from django.urls import reverse
 
 from context_protection.configuration import changes
 from context_protection.configuration.changes import ABSENT, Change
-from context_protection.configuration.file import watcher
-from context_protection.configuration.file.source import FileOutcome
 from context_protection.configuration.revisions import revisions
+from context_protection.layers.file import watcher
+from context_protection.layers.file.source import FileOutcome
 from telemetry import events
 
 # The words for objects of a model; others go by the model's own name.

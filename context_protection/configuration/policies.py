@@ -7,13 +7,13 @@ from contextvars import ContextVar
 
 from django.db import DatabaseError
 
-from context_protection.configuration.arms import ArmChooser, ArmProvider
-from context_protection.configuration.budgets import Budgets
-from context_protection.configuration.file.source import configuration_file
-from context_protection.configuration.file.watcher import FileWatcher
 from context_protection.configuration.live import Live
 from context_protection.configuration.revisions import revisions
 from context_protection.core.policy import DEFAULTS, Policy
+from context_protection.layers.arms import ArmChooser, ArmProvider
+from context_protection.layers.budgets import Budgets
+from context_protection.layers.file.source import configuration_file
+from context_protection.layers.file.watcher import FileWatcher
 from context_protection.models import TokenBudget
 
 logger = logging.getLogger(__name__)

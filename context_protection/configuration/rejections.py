@@ -1,7 +1,7 @@
 """Says which parts of the configuration were rejected, and why."""
 
 from context_protection.configuration import policies
-from context_protection.configuration.file.source import configuration_file
+from context_protection.layers.file.source import configuration_file
 from context_protection.models import TokenBudget
 
 

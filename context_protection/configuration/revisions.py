@@ -7,7 +7,6 @@ listening process has read the new number, so the very next call sees it there t
 all processes also poll every second.
 """
 
-import hashlib
 import logging
 import os
 import threading
@@ -27,7 +26,7 @@ from django.db.models.signals import post_delete, post_save
 from context_protection.core.cached_property import cached_property
 from context_protection.models import Revision
 from context_protection.stores.lazy_redis import connect, redis_failures
-from context_protection.stores.shared_store import shared_url
+from context_protection.stores.shared_store import deployment, shared_url
 
 if TYPE_CHECKING:
     import redis
@@ -195,11 +194,6 @@ class SharedRevisions:
     def channel(self) -> str:
         """Unique for each deployment, because Redis channels span all databases of a server."""
         return f"sluice:revision:{self.of}:{deployment()}"
-
-
-def deployment() -> str:
-    """A name of this deployment, for what it shares in a Redis that others may use."""
-    return hashlib.sha256(f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}".encode()).hexdigest()[:16]
 
 
 def _configured(of: Scope) -> Revisions:

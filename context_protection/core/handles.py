@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_protection.core import records, short_texts, text_traits, tokens
+from context_protection.core import list_queries, records, short_texts, text_traits, tokens
 from context_protection.core.budget import Body, render
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument, store_unavailable
@@ -16,7 +16,6 @@ from context_protection.core.list_positions import ListPosition
 from context_protection.core.masks import is_withheld
 from context_protection.core.payloads import AnswerRequest, Envelope, Opening, Outcome, Payload, Record, Rows, Text
 from context_protection.core.policy import Policy
-from context_protection.core.query import query
 from context_protection.core.redaction import STANDARD
 from context_protection.core.results import result_tables, text_lines
 from context_protection.core.results.tabulation import Column, Tabulated, tabulate
@@ -97,12 +96,12 @@ def _stored(payload: Payload | None, request: AnswerRequest, policy: Policy, sna
 def _list(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> _StoredResult:
     size = policy.default_page_size
     if request.snapshot is None:
-        rows = query.run(rows, request.arguments, request.search)
+        rows = list_queries.run(rows, request.arguments, request.search)
         opening = rows.open()
         page = rows.page(opening.plan, None, None, size)
         snapshot = _begin(opening, request, snapshots)
     else:
-        snapshot, rows = request.snapshot, query.resume(rows, request.arguments)
+        snapshot, rows = request.snapshot, list_queries.resume(rows, request.arguments)
         opening = Opening(snapshot.plan["total"], snapshot.plan["source"])
         position = ListPosition.of(request).place
         page = rows.page(opening.plan, lambda numbers: snapshots.blocks(snapshot, numbers), position, size)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
@@ -84,6 +85,19 @@ def storable(value: Any) -> Any:
         case list():
             return [storable(each) for each in value]
     return value
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text in `value`, at any depth."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case dict() as below:
+                waiting.extend(below.values())
+            case list() as below:
+                waiting.extend(below)
 
 
 def _whole(digits: str) -> int | str:

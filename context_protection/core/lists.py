@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
-from context_protection.core import field_selection, records, side_data, summaries, tokens
+from context_protection.core import field_selection, list_queries, records, side_data, summaries, tokens
 from context_protection.core.budget import Body, dumps, render, render_plain
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
@@ -41,7 +41,6 @@ from context_protection.core.payloads import (
     with_loss_note,
 )
 from context_protection.core.policy import DEFAULTS, Policy, RulerName
-from context_protection.core.query import query
 from context_protection.core.shapes import Shape
 from context_protection.core.withheld_fields import MASK
 
@@ -54,13 +53,13 @@ UNPAGED_ROWS = 2000  # with paging switched off, a page has at most this many ro
 def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> Envelope:
     """Returns one page. Raises InvalidArgument (limit, pages, fields, where, aggregate), InvalidCursor."""
     if request.snapshot:
-        rows = query.resume(rows, request.arguments)
+        rows = list_queries.resume(rows, request.arguments)
         place = _next_place(rows, request, request.snapshot, policy, snapshots)
     else:
-        source, rows = rows, query.run(rows, request.arguments, request.search)
+        source, rows = rows, list_queries.run(rows, request.arguments, request.search)
         size = size_of_first(request, policy, fills=fills_pages(rows))  # a wrong limit reads no rows
         opening = rows.open()
-        if opening.total == 0 and (notes := query.about_no_rows(source, request.arguments, request.search)):
+        if opening.total == 0 and (notes := list_queries.about_no_rows(source, request.arguments, request.search)):
             opening = replace(opening, note={**opening.note, "notes": [*opening.note.get("notes", ()), *notes]})
         if not policy.pagination and (complete := _unpaged(rows, opening, request, policy)):
             return complete

@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 from context_protection.core import texts
 from context_protection.core.errors import InvalidArgument, shown
 from context_protection.core.long_texts import LONG_TEXT_CHARS, available_plan
+from context_protection.core.patterns import SECONDS
 from context_protection.core.payloads import AS_COMPUTED, AnswerRequest, Payload, Piece, Record, Rows, Text
 from context_protection.core.policy import Policy
 from context_protection.core.query.words import PARAMETER, SearchWords
@@ -65,7 +66,7 @@ class _TextSearch:
         note = {**_progress(found), **(self._way_on(rows[0]["line"], request) if rows else self._way_out(found))}
         return Loaded(rows, note, total=found.total)
 
-    def _found(self, words: SearchWords, limit: int, seconds: float = search.SECONDS) -> SearchResult:
+    def _found(self, words: SearchWords, limit: int, seconds: float = SECONDS) -> SearchResult:
         pieces = ((piece.line, piece.start, piece.text) for piece in self._pieces())
         return search.search_text(pieces, words.pattern, start=self.first, limit=limit, seconds=seconds)
 

@@ -12,17 +12,15 @@ from typing import Any
 
 from django.db.models import BooleanField, DateField, F, Field, Func, Value
 
+from context_protection.core.folding import ACCENTED, PLAIN, fold
 from context_protection.core.query.aggregation import GroupMetric, Reduction
 from context_protection.core.query.buckets import Bucket
 from context_protection.core.query.columns import (
-    ACCENTED,
     MIDNIGHT,
     MOMENT_PATTERN,
-    PLAIN,
     QueryColumn,
     Type,
     as_json,
-    fold,
 )
 from context_protection.core.query.conditions import Condition, Op
 

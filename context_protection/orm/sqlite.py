@@ -11,9 +11,10 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
+from context_protection.core.folding import fold
 from context_protection.core.query.aggregates import percentile, total
 from context_protection.core.query.buckets import Bucket, bucketed
-from context_protection.core.query.columns import Type, as_json, fold, read_as, upstream
+from context_protection.core.query.columns import Type, as_json, read_as, upstream
 
 # A row's columns are read consecutively, so a one-entry cache parses its JSON only once.
 _parsed = lru_cache(maxsize=1)(orjson.loads)

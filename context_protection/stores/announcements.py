@@ -14,9 +14,8 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from context_protection.configuration.revisions import deployment
 from context_protection.stores.lazy_redis import connect, redis_failures
-from context_protection.stores.shared_store import shared_url
+from context_protection.stores.shared_store import deployment, shared_url
 
 if TYPE_CHECKING:
     import redis

@@ -5,6 +5,7 @@ answers a few of Redis' commands on a Unix socket (gateway/workers/store.py) and
 that must outlive it is stored there.
 """
 
+import hashlib
 import os
 from pathlib import Path
 from urllib.parse import quote
@@ -22,3 +23,8 @@ def shared_url() -> str:
 def use_store_at(path: Path) -> None:
     """From now on, this process and those that it starts share what is stored behind a Unix socket."""
     os.environ[VARIABLE] = f"unix://{quote(str(path))}"
+
+
+def deployment() -> str:
+    """A name of this deployment, for what it shares in a Redis that others may use."""
+    return hashlib.sha256(f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}".encode()).hexdigest()[:16]

@@ -11,9 +11,9 @@ from django.db import DatabaseError
 from context_protection.configuration import policies
 from context_protection.configuration.live import Live
 from context_protection.configuration.revisions import revisions
-from context_protection.configuration.withheld_names import WithheldNames
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import NotAuthenticated, store_unavailable
+from context_protection.layers.withheld_names import WithheldNames
 from context_protection.stores.database_errors import is_away
 from gateway.access import quotas
 from gateway.access.keys import digest, hint

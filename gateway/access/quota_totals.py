@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from context_protection.configuration.revisions import deployment
 from context_protection.stores.lazy_redis import connect
-from context_protection.stores.shared_store import shared_url
+from context_protection.stores.shared_store import deployment, shared_url
 from telemetry import queries
 from telemetry.measurement import CallOutcome
 from telemetry.queries import Selection, Span

@@ -11,13 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from context_protection.configuration.budgets import Budgets, ValueSource
-from context_protection.configuration.differences import ValueChange
-from context_protection.configuration.file.documents import JSON, YAML, FileProblem
-from context_protection.configuration.file.source import FileStatus, configuration_file
-from context_protection.configuration.file.validation import validated
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import BudgetScope
+from context_protection.layers.budgets import Budgets, ValueSource
+from context_protection.layers.file.documents import JSON, YAML, FileProblem
+from context_protection.layers.file.source import FileStatus, configuration_file
+from context_protection.layers.file_validation import validated
+from context_protection.layers.value_changes import ValueChange
 from gateway.access.rest import ApiKeyAuthentication
 from gateway.api.access import MayReadConfiguration, StaffSession
 from gateway.api.schema import errors_of

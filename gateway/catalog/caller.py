@@ -7,9 +7,9 @@ from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 
-from context_protection.configuration.declarations import UNDECLARED, declared
-from context_protection.configuration.withheld_names import NO_NAMES, WithheldNames
 from context_protection.core.redaction import Visibility
+from context_protection.layers.declarations import UNDECLARED, declared
+from context_protection.layers.withheld_names import NO_NAMES, WithheldNames
 
 RESULTS, TOOLS = "results", "tools"  # Sluice's own connectors: what they read was masked before
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from context_protection.configuration import declarations
 from context_protection.configuration.revisions import revisions
 from context_protection.core.errors import UnknownOperation, nearest
+from context_protection.layers import declarations
 from gateway.catalog.operation import Operation
 
 logger = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.utils.asyncio import async_unsafe
 
 from context_protection.configuration import policies
-from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.revisions import revisions
 from context_protection.core.policy import Policy
+from context_protection.layers.budgets import Budgets
 from gateway.access import callers
 from gateway.access.callers import Keys
 from gateway.catalog.caller import Caller

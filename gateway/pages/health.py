@@ -7,10 +7,10 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from context_protection.configuration.file.source import configuration_file
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
 from context_protection.core.budget import dumps
+from context_protection.layers.file.source import configuration_file
 from gateway.pages import success_criteria
 from gateway.pages.background_refresh import Refreshed
 from gateway.pages.sums import ServerFigures, server_figures, server_metrics

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from context_protection.configuration.file.schema import file_schema
+from context_protection.layers.file.schema import file_schema
 from context_protection.models import TokenBudget
-from tests.context_protection.configuration.file.test_layer import INVALID, WHOLE
+from tests.context_protection.layers.file.test_layer import INVALID, WHOLE
 
 pytestmark = pytest.mark.django_db
 

@@ -22,8 +22,8 @@ from simple_history.admin import SimpleHistoryAdmin
 from context_protection.core.cached_property import cached_property
 from context_protection.history import HistoryAdmin
 from gateway.access.models import ApiKey
-from gateway.connectors.codebase.indexing.progress import IndexStatus
 from gateway.connectors.codebase.models import IndexState, Project
+from gateway.connectors.codebase.progress import IndexStatus
 from gateway.connectors.hostaway.models import SyncState, WebhookEvent
 from gateway.connectors.mcp_servers.models import McpServer, McpTool
 from gateway.connectors.openapi.admin import ImportedOperationAdmin

@@ -8,7 +8,7 @@ from django.conf import LazySettings
 from django.contrib.auth.models import User
 from django.test import Client
 
-from context_protection.configuration.file.source import ConfigurationFile
+from context_protection.layers.file.source import ConfigurationFile
 from context_protection.models import TokenBudget
 from gateway import change_events
 from gateway.access.models import ApiKey

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from context_protection.core.query import query
+from context_protection.core import list_queries
 from context_protection.core.rows import MemoryRows
 from context_protection.models import TokenBudget
 from tests.doors import Doors
@@ -92,11 +92,11 @@ INVOICES = [
 @pytest.mark.parametrize("field", ["total_price", "tax.amount"])
 def test_amounts_of_an_api_that_nobody_declared_are_grouped_by_the_currency_beside_them(field: str):
     aggregate = {"metrics": [{"op": "sum", "field": field, "as": "sum"}]}
-    rows = query.run(MemoryRows(INVOICES), {"aggregate": aggregate})
+    rows = list_queries.run(MemoryRows(INVOICES), {"aggregate": aggregate})
     opening = rows.open()
     assert opening.total == 2
     assert "in several units" in opening.note["notes"][0]
-    compared = query.run(MemoryRows(INVOICES), {"where": {field: {"gte": 1}}}).open()
+    compared = list_queries.run(MemoryRows(INVOICES), {"where": {field: {"gte": 1}}}).open()
     assert "EUR, USD" in compared.note["notes"][0]
 
 
@@ -104,7 +104,7 @@ def test_amounts_of_an_api_that_nobody_declared_are_grouped_by_the_currency_besi
 def test_numbers_that_are_no_amounts_are_added_up(field: str):
     row = {"id": 1, "count": 2, "currency": "EUR", "tax": {"id": 3}}
     aggregate = {"metrics": [{"op": "sum", "field": field, "as": "sum"}]}
-    opening = query.run(MemoryRows([row, {**row, "currency": "USD"}]), {"aggregate": aggregate}).open()
+    opening = list_queries.run(MemoryRows([row, {**row, "currency": "USD"}]), {"aggregate": aggregate}).open()
     assert (opening.total, dict(opening.note)) == (1, {})
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from context_protection.core.query import query
+from context_protection.core import list_queries
 from context_protection.core.rows import MemoryRows
 from gateway.connectors.hostaway import store
 from gateway.connectors.hostaway.bookings import BOOKINGS
@@ -92,7 +92,7 @@ def test_a_list_with_rows_explains_nothing(doors: Doors, arguments: dict[str, An
 
 def test_rows_of_an_api_that_nobody_declared_are_explained_too():
     rows = [{"owner": "Hélène"}, {"owner": "Helene"}, {"owner": "Bob"}]
-    counts, nearest = query.about_no_rows(MemoryRows(rows), {"where": {"owner": "HELENE"}})
+    counts, nearest = list_queries.about_no_rows(MemoryRows(rows), {"where": {"owner": "HELENE"}})
     assert "owner 0" in counts
     assert "Helene (1), Hélène (1)" in nearest
 

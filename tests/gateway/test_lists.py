@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from context_protection.core import tables, tokens
-from context_protection.core.query.columns import fold
+from context_protection.core.folding import fold
 from context_protection.models import TokenBudget
 from context_protection.orm import query
 from context_protection.stores.snapshots import snapshots

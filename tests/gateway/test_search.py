@@ -8,7 +8,7 @@ import pytest
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
-from context_protection.core.query.columns import fold
+from context_protection.core.folding import fold
 from context_protection.orm import query
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import pieces, store

@@ -7,7 +7,7 @@ from glob import escape
 from itertools import chain, islice
 from typing import Any
 
-from context_protection.core.inference.names import can_be_a_section, word_set, words
+from context_protection.core.name_words import can_be_a_section, word_set, words
 from context_protection.core.shapes import NOTHING, REST_OF_THE_RECORD, Section
 from context_protection.core.tokens import formula_of_length
 

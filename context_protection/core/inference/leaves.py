@@ -9,7 +9,7 @@ from typing import Any
 
 from context_protection.core.inference import paths
 from context_protection.core.inference.groups import measure
-from context_protection.core.inference.names import words
+from context_protection.core.name_words import words
 from context_protection.core.shapes import NOTHING
 
 MAX_PATHS = 250  # paths that are examined

@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from context_protection.core.inference.names import LONGEST, queryable, word_set, words
 from context_protection.core.inference.vocabulary import (
     AMOUNTS,
     CODES,
@@ -26,6 +25,7 @@ from context_protection.core.inference.vocabulary import (
     UNHELPFUL,
     WRAPPERS,
 )
+from context_protection.core.name_words import LONGEST, queryable, word_set, words
 from context_protection.core.redaction import is_secret
 
 SHORT_LIST = 5  # elements of a list whose names are shown, at most

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from context_protection.core.inference import groups
-from context_protection.core.inference.names import can_be_a_section
 from context_protection.core.inference.rankings import Candidate, Role, ranked
 from context_protection.core.inference.samples import SchemaSample
+from context_protection.core.name_words import can_be_a_section
 from context_protection.core.shapes import Field, Shape
 
 ROW_FIELDS, ROW_CHARS = 10, 600  # the chars are averages over the records, as compact JSON

@@ -13,7 +13,6 @@ from typing import Any
 from context_protection.core.budget import dumps, length
 from context_protection.core.inference.groups import measure
 from context_protection.core.inference.leaves import FEW, Leaf, leaves
-from context_protection.core.inference.names import words
 from context_protection.core.inference.vocabulary import (
     AMOUNTS,
     CODES,
@@ -37,6 +36,7 @@ from context_protection.core.inference.vocabulary import (
     SUMS,
     UPKEPT,
 )
+from context_protection.core.name_words import words
 
 VERSION = "version"
 LONG_CHARS = 240  # texts that are longer on average are shown in previews, not in rows

@@ -11,7 +11,7 @@ from itertools import count, islice
 from typing import Any
 
 from context_protection.core.cached_property import cached_property
-from context_protection.core.inference.names import word_set, words
+from context_protection.core.name_words import word_set, words
 
 # How many properties of an object are read at most, by the number of levels allowed below it: 1,000 at the top of the
 # record, none at the deepest level.

@@ -1,6 +1,6 @@
 """Words in the names of fields, by what they tell of a field's role."""
 
-from context_protection.core.inference.names import word_set
+from context_protection.core.name_words import word_set
 
 # Objects that hold the record's own fields: JSON:API has `attributes`, Kubernetes `metadata` and `spec`, Jira `fields`.
 WRAPPERS = word_set("fields attributes properties profile metadata spec node commit item details detail snippet")

@@ -12,7 +12,6 @@ from datetime import date
 from decimal import Context, Decimal
 from enum import StrEnum
 from typing import Any
-from unicodedata import normalize
 
 from context_protection.core import projection
 from context_protection.core.cached_property import cached_property
@@ -38,8 +37,6 @@ _DAY = f"(?:(?!0000)[0-9][0-9][0-9][0-9]-(?:{_LONG}|{_SHORT}|{_FEBRUARY})|{_LEAP
 MOMENT_PATTERN = f"^({_DAY}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|(?!.|\n)))"
 _MOMENT = re.compile(MOMENT_PATTERN)
 MIDNIGHT = " 00:00:00"
-_ACCENTS = re.compile("[\u0300-\u036f]")
-ACCENTED, PLAIN = "ØŁĐ", "OLD"  # letters whose accent is no character of its own
 
 Scalar = str | Decimal | bool
 
@@ -257,18 +254,6 @@ def week(day: str) -> str:
     """The ISO week of YYYY-MM-DD: "2026-W47"."""
     year, number, _ = date.fromisoformat(day).isocalendar()
     return f"{year:04}-W{number:02}"
-
-
-def fold(text: str) -> str:
-    """The form in which `contains` compares texts: without case in any script, and without accents. Postgres has no
-    equivalent of casefold, which differs from this in a few letters such as the Turkish dotted I."""
-    folded = text.lower().upper()
-    if folded.isascii():
-        return folded
-    folded = normalize("NFC", _ACCENTS.sub("", normalize("NFD", folded)))
-    for accented, plain in zip(ACCENTED, PLAIN, strict=True):  # str.translate takes 15 times as long
-        folded = folded.replace(accented, plain)
-    return folded
 
 
 def place(value: Scalar | None) -> tuple[int, Any]:

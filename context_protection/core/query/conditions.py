@@ -17,8 +17,9 @@ from typing import Any
 import orjson
 
 from context_protection.core.errors import InvalidArgument, nearest, shown
+from context_protection.core.folding import fold
 from context_protection.core.names import meant
-from context_protection.core.query.columns import QueryColumn, QueryColumns, Scalar, Type, fold, read_as, storable
+from context_protection.core.query.columns import QueryColumn, QueryColumns, Scalar, Type, read_as, storable
 from context_protection.core.query.corrections import NOTHING, Correctable
 from context_protection.core.query.documents import parsed
 

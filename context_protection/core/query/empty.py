@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from context_protection.core.errors import InvalidArgument, shown
+from context_protection.core.folding import fold
 from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Groups, Reduction
-from context_protection.core.query.columns import QueryColumn, fold
+from context_protection.core.query.columns import QueryColumn
 from context_protection.core.query.conditions import Condition, Conditions, Op
 from context_protection.core.query.words import PARAMETER, SearchWords
 

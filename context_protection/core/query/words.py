@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from context_protection.core import canonical
-from context_protection.core.query.columns import fold
-from context_protection.core.results import patterns, search
-from context_protection.core.results.patterns import Pattern
+from context_protection.core import canonical, patterns
+from context_protection.core.folding import fold
+from context_protection.core.json_values import texts
+from context_protection.core.patterns import SECONDS, Pattern
 from context_protection.core.shapes import Shape
 
 PARAMETER = "search"
@@ -32,8 +32,8 @@ class SearchWords:
     def are_in(self, row: dict[str, Any], shape: Shape) -> bool:
         """Whether a text that the whole row shows contains all words. Fields hidden in lists are not searched."""
         every = canonical.renamed(row, shape)
-        if self.pattern.rules_out("\n".join(search.texts(every))):  # most rows: this is quicker than what follows
+        if self.pattern.rules_out("\n".join(texts(every))):  # most rows: this is quicker than what follows
             return False
         shown = canonical.renamed(shape.as_row(row)[0], shape)
         searched = {name: value for name, value in shown.items() if name not in shape.unsearched}
-        return any(self.pattern.find(text, search.SECONDS) for text in search.texts(searched))
+        return any(self.pattern.find(text, SECONDS) for text in texts(searched))

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from context_protection.core.inference.names import word_set
+from context_protection.core.name_words import word_set
 from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.codes import is_plain_code
 from context_protection.core.redaction.findings import MARK, Finding, mark

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from context_protection.core.inference.names import word_set
+from context_protection.core.name_words import word_set
 from context_protection.core.redaction import pairs, terms, vocabulary
 from context_protection.core.redaction.folding import compact, spaced
 from context_protection.core.redaction.names import label_kind, nested_kind, place_kind, secret_kind

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from context_protection.core.inference.names import word_set
+from context_protection.core.name_words import word_set
 from context_protection.core.redaction.folding import compact
 
 _LABELS = word_set(

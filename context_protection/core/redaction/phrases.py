@@ -3,7 +3,7 @@
 Plain data, folded (lower case, no accents). Lists separated by `|` are parts of regular expressions.
 """
 
-from context_protection.core.inference.names import word_set
+from context_protection.core.name_words import word_set
 
 # ---- between a name and its value ----
 

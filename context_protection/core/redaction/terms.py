@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from context_protection.core.inference.names import word_set
+from context_protection.core.name_words import word_set
 from context_protection.core.redaction import vocabulary
 from context_protection.core.redaction.findings import MARK
 from context_protection.core.redaction.folding import folded

@@ -9,7 +9,7 @@ Visitors and staff have entry codes, so PLACES lists them too.
 Terms are written in the singular, in any case. Umlauts also match as `ue`; a space also matches `-`, `_` or nothing.
 """
 
-from context_protection.core.inference.names import word_set
+from context_protection.core.name_words import word_set
 
 Terms = dict[str, str]  # language -> terms, separated by commas
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from context_protection.core.payloads import Rows
 from context_protection.core.query.columns import Type
-from context_protection.core.query.query import Queryable
+from context_protection.core.query.queryable import Queryable
 from context_protection.core.results.tabulation import Column, Kind
 from context_protection.core.shapes import Shape
 

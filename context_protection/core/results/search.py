@@ -14,9 +14,8 @@ import regex
 
 from context_protection.core.budget import dumps
 from context_protection.core.cached_property import cached_property
-from context_protection.core.results.patterns import OVERLAP, WINDOW, Pattern, invalid
+from context_protection.core.patterns import OVERLAP, SECONDS, WINDOW, Pattern, invalid
 
-SECONDS = 2.0
 DEFAULT_HITS, MAX_HITS = 50, 5_000
 SNIPPET_CHARS = 160
 BLOCK = 2**20  # characters of a long text that are processed at a time
@@ -210,19 +209,6 @@ def _rules_out(wanted: Pattern, row: Any) -> bool:
         return wanted.rules_out_json(dumps(row).decode())
     except TypeError:  # lone surrogates, or nested too deeply
         return False
-
-
-def texts(value: Any) -> Iterator[str]:
-    """Every text in `value`, at any depth."""
-    waiting = [value]
-    while waiting:
-        match waiting.pop():
-            case str() as text:
-                yield text
-            case dict() as below:
-                waiting.extend(below.values())
-            case list() as below:
-                waiting.extend(below)
 
 
 def leaves(value: Any) -> Iterator[tuple[str, str]]:

@@ -8,15 +8,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, transaction
 
-from context_protection.configuration import declarations, policies
-from context_protection.configuration.budgets import Budgets
-from context_protection.configuration.differences import ValueChange, set_values
-from context_protection.configuration.file.documents import JSON, YAML, InvalidDocument
-from context_protection.configuration.file.schema import file_schema
-from context_protection.configuration.file.source import content_of
-from context_protection.configuration.file.text import written
-from context_protection.configuration.file.validation import Validation, contradictions, validated
+from context_protection.configuration import policies
 from context_protection.core.scopes import Scoped
+from context_protection.layers import declarations
+from context_protection.layers.budgets import Budgets
+from context_protection.layers.file.documents import JSON, YAML, InvalidDocument
+from context_protection.layers.file.schema import file_schema
+from context_protection.layers.file.source import content_of
+from context_protection.layers.file.text import written
+from context_protection.layers.file_validation import Validation, contradictions, validated
+from context_protection.layers.value_changes import ValueChange, set_values
 from context_protection.models import SCOPE, TokenBudget
 from context_protection.reasons import give_reason
 

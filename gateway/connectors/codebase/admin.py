@@ -18,8 +18,8 @@ from context_protection.history import HistoryAdmin
 from gateway.access.models import ApiKey
 from gateway.connectors.codebase.index.index_place import IndexFailed
 from gateway.connectors.codebase.indexing import index_places, states
-from gateway.connectors.codebase.indexing.progress import IndexStatus, Progress
 from gateway.connectors.codebase.models import IndexState, Project
+from gateway.connectors.codebase.progress import IndexStatus, Progress
 
 BY_COMMAND = (
     "Projects are added by a command on this machine: manage.py project add NAME PATH. To add them here too, name the "

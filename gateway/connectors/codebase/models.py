@@ -7,7 +7,7 @@ from django.db import models
 from simple_history.models import HistoricalRecords
 
 from context_protection.configuration.revisions import bump_when_changed
-from gateway.connectors.codebase.indexing.progress import IndexStatus
+from gateway.connectors.codebase.progress import IndexStatus
 from gateway.connectors.codebase.roots import ProjectRefused, checked_name, checked_root
 
 

@@ -14,14 +14,14 @@ from gateway.catalog.operation import Operation
 from gateway.connectors.codebase.answers import answered
 from gateway.connectors.codebase.budget import Limits
 from gateway.connectors.codebase.indexing.index_places import place_of
-from gateway.connectors.codebase.indexing.progress import Progress
 from gateway.connectors.codebase.indexing.wait import progress_until
 from gateway.connectors.codebase.known_projects import all_projects
 from gateway.connectors.codebase.messages.request import CommitRequest
 from gateway.connectors.codebase.messages.work import commit_message_work
 from gateway.connectors.codebase.model.settings import asks_client, chosen_model
-from gateway.connectors.codebase.model.step import with_model
+from gateway.connectors.codebase.model_step import with_model
 from gateway.connectors.codebase.place import ProjectPlace
+from gateway.connectors.codebase.progress import Progress
 from gateway.connectors.codebase.query.request import QueryRequest
 from gateway.connectors.codebase.query.work import query_work
 from gateway.connectors.codebase.schemas.commit_response import COMMIT_MESSAGE_RESPONSE

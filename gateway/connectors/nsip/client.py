@@ -10,11 +10,9 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
-from urllib.parse import urlencode
-
-import orjson
 
 from gateway.connectors.nsip import answers
+from gateway.connectors.nsip.request_needed import RequestNeeded
 from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled
 from gateway.upstreams.request import Accept, Request, Response
@@ -29,41 +27,12 @@ U = TypeVar("U")
 
 logger = logging.getLogger(__name__)
 
-HEADERS = {"accept": "application/json"}
-JSON_HEADERS = {**HEADERS, "content-type": "application/json"}  # without it upstream returns 415
-
 
 class UpstreamClient(Protocol):
     """Sends requests to an upstream: `gateway.upstreams.client.Upstream`."""
 
     async def fetch(self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None) -> Response:
         """Raises only UpstreamError."""
-
-
-@dataclass(frozen=True)
-class RequestNeeded(Exception):
-    """The request that the client wants to send."""
-
-    method: str
-    endpoint: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    body: Any = None
-
-    def request(self, base_url: str) -> Request:
-        """Equal queries give equal requests, whatever the order of their parameters (N-FR-009). All requests are
-        repeatable, as none changes data at NSIP."""
-        query = urlencode(sorted((name, _written(value)) for name, value in self.params.items() if value is not None))
-        return Request(
-            self.method,
-            f"{base_url.rstrip('/')}/{self.endpoint}{'?' if query else ''}{query}",
-            headers=HEADERS if self.body is None else JSON_HEADERS,
-            body=b"" if self.body is None else orjson.dumps(self.body, option=orjson.OPT_SORT_KEYS),
-            repeatable=True,
-        )
-
-
-def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ Stored data costs no tokens. Callers read it with a path, a search or SQL, and o
 from collections.abc import Mapping
 from typing import Any
 
+from context_protection.core import patterns
 from context_protection.core.cursors import NEW_HANDLE
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.payloads import Payload, Record, RowOptions
 from context_protection.core.policy import Kind
-from context_protection.core.results import patterns, result_tables, search, selection, statement_errors
+from context_protection.core.results import result_tables, search, selection, statement_errors
 from context_protection.core.results.queries import Databases, RowsDatabase
 from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import ANY, Shape

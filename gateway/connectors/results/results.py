@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, cast
 
-from context_protection.core import canonical, masks, texts
+from context_protection.core import canonical, list_queries, masks, texts
 from context_protection.core.budget import dumps
 from context_protection.core.cursors import Snapshot, invalid_handle
 from context_protection.core.errors import InvalidCursor, InvalidHandle, OverBudget
@@ -16,7 +16,6 @@ from context_protection.core.masks import paths_in_body
 from context_protection.core.payloads import Payload, Record, Rows, SnapshotRows, Text
 from context_protection.core.policy import Kind
 from context_protection.core.protect import needs_no_fetch, stored_payload
-from context_protection.core.query import query
 from context_protection.core.records import stored_value
 from context_protection.core.results import result_tables
 from context_protection.core.results.tabulation import Column
@@ -85,7 +84,7 @@ def opened(handle: str, caller: Caller, last_row: int | None = None) -> Stored:
         return StoredValue(stored_value(snapshot, snapshots), snapshot.plan["note"], shape)
     payload = _payload(snapshot, caller, last_row)
     if isinstance(payload, Rows):
-        return _stored_rows(query.resume(payload, snapshot.arguments), snapshot, last_row)
+        return _stored_rows(list_queries.resume(payload, snapshot.arguments), snapshot, last_row)
     assert not isinstance(payload, Record), "a record's snapshot stores the record"
     text = payload.at(texts.version_of(snapshot))
     if text is None:

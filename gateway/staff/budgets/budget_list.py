@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from context_protection.configuration import policies
-from context_protection.configuration.budgets import Budgets
-from context_protection.configuration.declarations import declared
 from context_protection.core.policy import Kind
 from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope
 from context_protection.core.setting import Problem
+from context_protection.layers.budgets import Budgets
+from context_protection.layers.declarations import declared
 from context_protection.models import TokenBudget
 from gateway.staff.budgets.budget_page import SEE
 from gateway.staff.budgets.scopes import link_to, scope_at, title_of

@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from context_protection.configuration import policies
-from context_protection.configuration.budgets import Budgets
-from context_protection.configuration.declarations import declared
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import Breadth, BudgetScope
+from context_protection.layers.budgets import Budgets
+from context_protection.layers.declarations import declared
 from context_protection.models import TokenBudget
 from context_protection.reasons import LONGEST_REASON, REASON, reason_in
 from gateway.staff.budgets import scopes, storage

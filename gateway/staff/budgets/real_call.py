@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from django.http import HttpRequest
 from django.utils import timezone
 
-from context_protection.configuration.budgets import Budgets
 from context_protection.core.errors import CallError
 from context_protection.core.scopes import Breadth, BudgetScope
+from context_protection.layers.budgets import Budgets
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.staff.preview import sources

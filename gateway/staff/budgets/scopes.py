@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from context_protection.configuration.declarations import declared
 from context_protection.core.scopes import ANY, Breadth, BudgetScope
+from context_protection.layers.declarations import declared
 
 CONNECTOR = "connector:"
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from django.forms import BoundField
 
 from context_protection.admin import unit_of
-from context_protection.configuration.budgets import Budgets
-from context_protection.configuration.declarations import declared
 from context_protection.core.policy import SETTINGS, Kind, Policy
 from context_protection.core.scopes import Breadth, BudgetScope
 from context_protection.core.setting import Setting, SettingGroup
+from context_protection.layers.budgets import Budgets
+from context_protection.layers.declarations import declared
 from gateway.staff.budgets.form import BudgetForm
 from gateway.staff.budgets.scopes import covered, link_to
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from context_protection.configuration.arms import Arm, ArmChooser
+from context_protection.layers.arms import Arm, ArmChooser
 from gateway.staff.experiments.models import UNPROTECTED, Experiment, ExperimentState
 from gateway.staff.rollouts.chooser import SplitChooser
 

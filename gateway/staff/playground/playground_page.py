@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from context_protection.configuration import policies
-from context_protection.configuration.budgets import Budgets
 from context_protection.core.policy import SETTINGS, Kind, problems
 from context_protection.core.scopes import BudgetScope
+from context_protection.layers.budgets import Budgets
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from context_protection.configuration.budgets import Budgets
 from context_protection.core.budget import dumps
 from context_protection.core.errors import CallError
 from context_protection.core.lists import UNPAGED_ROWS
 from context_protection.core.payloads import Payload, Record, Rows
 from context_protection.core.tokens import claude, formula
+from context_protection.layers.budgets import Budgets
 from gateway.access.transports import Transport
 from gateway.catalog.caller import Caller
 from gateway.dispatch import configuration, hints

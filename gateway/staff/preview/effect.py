@@ -4,11 +4,11 @@ budgets, as far as there is time; the others are estimated from their sizes."""
 import time
 from collections.abc import Mapping, Sequence
 
-from context_protection.configuration.budgets import Budgets
-from context_protection.configuration.declarations import declared
 from context_protection.configuration.revisions import revisions
 from context_protection.core.errors import CallError
 from context_protection.core.scopes import Breadth, BudgetScope
+from context_protection.layers.budgets import Budgets
+from context_protection.layers.declarations import declared
 from gateway.catalog.catalog import catalogue
 from gateway.replay import caller_for_staff
 from gateway.staff.preview import sources

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from context_protection.configuration.arms import Arm
+from context_protection.layers.arms import Arm
 from gateway.staff.rollouts.assignment import is_included
 from gateway.staff.rollouts.models import IN_FORCE, Rollout
 

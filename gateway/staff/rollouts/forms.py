@@ -6,9 +6,9 @@ from typing import Any
 from django import forms
 
 from context_protection.admin import show_inherited_value, unit_of
-from context_protection.configuration.declarations import declared
 from context_protection.core.errors import nearest
 from context_protection.core.policy import DEFAULTS, SETTINGS, RulerName
+from context_protection.layers.declarations import declared
 from context_protection.models import TokenBudget
 from context_protection.reasons import reason_field
 from gateway.staff.budgets.proposal import proposed

@@ -8,11 +8,11 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
 from context_protection.configuration import policies
-from context_protection.configuration.arms import Arm
-from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.policies import policy_for
 from context_protection.configuration.revisions import revisions
 from context_protection.core.scopes import EVERYTHING, BudgetScope
+from context_protection.layers.arms import Arm
+from context_protection.layers.budgets import Budgets
 from context_protection.models import TokenBudget
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from context_protection.configuration import policies
-from context_protection.configuration.file.source import configuration_file
+from context_protection.layers.file.source import configuration_file
 from context_protection.models import TokenBudget
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from context_protection.core.payloads import Record, Rows
 from context_protection.core.protocols import CheckedOncePerClass
-from context_protection.core.query.query import Queryable
+from context_protection.core.query.queryable import Queryable
 from context_protection.core.rows import MemoryRows
 
 

@@ -7,8 +7,8 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from context_protection.configuration import policies
-from context_protection.configuration.arms import Arm
 from context_protection.configuration.revisions import revisions
+from context_protection.layers.arms import Arm
 from context_protection.models import TokenBudget
 from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from gateway.connectors.codebase.indexing import states
 from gateway.connectors.codebase.indexing.advance import AdvanceOutcome
 from gateway.connectors.codebase.indexing.process import IndexingProcess
-from gateway.connectors.codebase.indexing.progress import IndexStatus, Progress
 from gateway.connectors.codebase.indexing.synchronization import MOMENT, advanced
 from gateway.connectors.codebase.models import IndexState, Project
+from gateway.connectors.codebase.progress import IndexStatus, Progress
 
 
 class IndexIncomplete(Exception):

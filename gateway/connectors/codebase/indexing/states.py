@@ -5,9 +5,9 @@ from datetime import timedelta
 from django.utils import timezone
 
 from gateway.connectors.codebase.indexing.advance import Advance, AdvanceOutcome
-from gateway.connectors.codebase.indexing.progress import IndexStatus, Progress
 from gateway.connectors.codebase.known_projects import KnownProject
 from gateway.connectors.codebase.models import IndexState, Project
+from gateway.connectors.codebase.progress import IndexStatus, Progress
 
 FAILED = "The index could not be updated. Whoever runs Sluice finds the reason in its admin, under Projects."
 

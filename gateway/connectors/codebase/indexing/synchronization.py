@@ -12,8 +12,8 @@ from gateway.connectors.codebase.index.index_place import IndexFailed
 from gateway.connectors.codebase.indexing import index_places, states
 from gateway.connectors.codebase.indexing.advance import Advance, AdvanceOutcome
 from gateway.connectors.codebase.indexing.process import IndexingProcess, process
-from gateway.connectors.codebase.indexing.progress import IndexStatus
 from gateway.connectors.codebase.models import Project
+from gateway.connectors.codebase.progress import IndexStatus
 
 MOMENT = 1.0  # seconds of one project, after which its progress is stored and the others have their turn
 RETRY = timedelta(seconds=30)  # after a failure

@@ -3,9 +3,9 @@
 import asyncio
 import time
 
-from gateway.connectors.codebase.indexing.progress import IndexStatus, Progress
 from gateway.connectors.codebase.indexing.states import progress_of
 from gateway.connectors.codebase.known_projects import KnownProject
+from gateway.connectors.codebase.progress import IndexStatus, Progress
 from gateway.dispatch.progress import listener
 from gateway.threads.bridge import run_sync
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from context_protection.core import patterns
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.results import patterns
 from gateway.connectors.codebase.index.grams import texts_in
 from gateway.connectors.codebase.query.query_result import MATCHES, HasLeft, QueryResult, match
 from gateway.connectors.codebase.query.sources import Sources

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.results.patterns import WINDOW, pattern
+from context_protection.core.patterns import WINDOW, pattern
 from context_protection.core.results.search import (
     SNIPPET_CHARS,
     SearchResult,

@@ -15,9 +15,9 @@ from gateway.connectors.codebase import operations as codebase
 from gateway.connectors.codebase.index.index_place import IndexPlace, PostgresPlace, SqlitePlace
 from gateway.connectors.codebase.index.store import IndexStore
 from gateway.connectors.codebase.indexing import index_places
-from gateway.connectors.codebase.indexing.progress import IndexStatus
 from gateway.connectors.codebase.models import IndexState, Project
 from gateway.connectors.codebase.processes import processes
+from gateway.connectors.codebase.progress import IndexStatus
 from tests.doors import Doors
 from tests.gateway.connectors.codebase import repositories
 from tests.gateway.connectors.codebase.indexes import put, text_files

@@ -10,8 +10,8 @@ from django.test import Client
 from gateway.access.models import ApiKey
 from gateway.connectors.codebase.index.index_place import IndexPlace
 from gateway.connectors.codebase.indexing import index_places
-from gateway.connectors.codebase.indexing.progress import IndexStatus
 from gateway.connectors.codebase.models import IndexState, Project
+from gateway.connectors.codebase.progress import IndexStatus
 from tests.gateway.connectors.codebase.repositories import new
 
 pytestmark = pytest.mark.django_db

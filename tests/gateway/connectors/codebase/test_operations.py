@@ -13,8 +13,8 @@ from gateway.access.keys import digest
 from gateway.access.models import ApiKey
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.codebase import operations as codebase
-from gateway.connectors.codebase.indexing.progress import IndexStatus
 from gateway.connectors.codebase.models import IndexState
+from gateway.connectors.codebase.progress import IndexStatus
 from gateway.connectors.codebase.schemas.query_response import GENERAL_QUERY_RESPONSE
 from gateway.connectors.codebase.schemas.validation import AnswerInvalid, AnswerSchema
 from tests.doors import Doors

@@ -9,7 +9,8 @@ import orjson
 import pytest
 from nsip_client import NSIPClient
 
-from gateway.connectors.nsip.client import Nsip, RequestNeeded
+from gateway.connectors.nsip.client import Nsip
+from gateway.connectors.nsip.request_needed import RequestNeeded
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamUnavailable
 from gateway.upstreams.request import Accept, Request, Response
 from tests.gateway.connectors.nsip.fetching import PlainFetching

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from context_protection.configuration.budgets import Budgets
 from context_protection.configuration.policies import used_by_call
 from context_protection.core.scopes import BudgetScope
+from context_protection.layers.budgets import Budgets
 from gateway.catalog.operation import Operation
 from gateway.connectors.nsip.connector import CONNECTOR
 from gateway.connectors.nsip.operations import OPERATIONS

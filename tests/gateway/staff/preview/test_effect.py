@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone
 
 from context_protection.configuration import policies
-from context_protection.configuration.budgets import Budgets
 from context_protection.core.scopes import EVERYTHING, BudgetScope
+from context_protection.layers.budgets import Budgets
 from context_protection.models import StoredWalk
 from gateway.staff.preview import effect as effects
 from gateway.staff.preview.effect import effect

@@ -6,9 +6,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from gateway.connectors.codebase import projects
 from gateway.connectors.codebase.indexing.foreground import IndexIncomplete, brought_up_to_date, in_words
-from gateway.connectors.codebase.indexing.progress import Progress
 from gateway.connectors.codebase.indexing.states import progress
 from gateway.connectors.codebase.models import Project
+from gateway.connectors.codebase.progress import Progress
 from gateway.connectors.codebase.roots import ProjectRefused
 
 WAIT = 600.0

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from gateway.connectors.codebase.indexing.progress import IndexStatus, Progress
 from gateway.connectors.codebase.indexing.states import progress_of
 from gateway.connectors.codebase.known_projects import KnownProject
 from gateway.connectors.codebase.models import IndexState, Project
+from gateway.connectors.codebase.progress import IndexStatus, Progress
 
 
 def test_a_document_has_the_fields_of_the_data_model():

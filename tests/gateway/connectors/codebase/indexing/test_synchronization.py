@@ -19,8 +19,8 @@ from gateway.connectors.codebase.indexing import index_places, states, synchroni
 from gateway.connectors.codebase.indexing.advance import Advance, AdvanceOutcome, RunStep
 from gateway.connectors.codebase.indexing.indexer import IndexedTree
 from gateway.connectors.codebase.indexing.process import CRASHED, HANGS, NICENESS, IndexingProcess
-from gateway.connectors.codebase.indexing.progress import IndexStatus
 from gateway.connectors.codebase.models import IndexState, Project
+from gateway.connectors.codebase.progress import IndexStatus
 from gateway.connectors.codebase.tasks import synchronize_indexes
 from tests.gateway.connectors.codebase.repositories import new
 

@@ -8,10 +8,10 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.utils import timezone
 
-from gateway.connectors.codebase.indexing.progress import IndexStatus
 from gateway.connectors.codebase.indexing.wait import LOOK_SECONDS, progress_until
 from gateway.connectors.codebase.known_projects import KnownProject
 from gateway.connectors.codebase.models import IndexState, Project
+from gateway.connectors.codebase.progress import IndexStatus
 from gateway.dispatch.progress import listener
 
 Report = tuple[float, float | None, str | None]

@@ -10,7 +10,7 @@ import pytest
 
 from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
-from gateway.connectors.codebase.model.step import CHECK_SECONDS
+from gateway.connectors.codebase.model_step import CHECK_SECONDS
 from tests.doors import Doors
 from tests.simulators.messages_api import MODEL, MessagesApi, messages_api
 
@@ -214,7 +214,7 @@ def test_the_settings_end_the_wait_too(api: MessagesApi, doors: Doors, settings:
 def test_without_time_it_is_not_asked(api: MessagesApi, doors: Doors, monkeypatch: pytest.MonkeyPatch):
     ask(doors)
     api.requests.clear()
-    monkeypatch.setattr("gateway.connectors.codebase.model.step.SHORTEST", 2 - CHECK_SECONDS)
+    monkeypatch.setattr("gateway.connectors.codebase.model_step.SHORTEST", 2 - CHECK_SECONDS)
     assert_local(ask(doors, timeout=2), "no time was left")
     assert api.requests == []
 

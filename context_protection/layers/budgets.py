@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from context_protection.configuration.arms import Arm, ArmChooser
-from context_protection.configuration.declarations import UNDECLARED, declared
-from context_protection.configuration.file.documents import FileProblem
-from context_protection.configuration.file.layer import NO_FILE, FileLayer
-from context_protection.configuration.withheld_names import WithheldNames
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import SETTINGS, Policy, problems, resolve
 from context_protection.core.scopes import EVERYTHING, Breadth, BudgetScope, RankedScopes, Scoped, Values
 from context_protection.core.setting import Layer, Problem
+from context_protection.layers.arms import Arm, ArmChooser
+from context_protection.layers.declarations import UNDECLARED, declared
+from context_protection.layers.file.documents import FileProblem
+from context_protection.layers.file.layer import NO_FILE, FileLayer
+from context_protection.layers.withheld_names import WithheldNames
 
 logger = logging.getLogger(__name__)
 

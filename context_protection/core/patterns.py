@@ -9,9 +9,10 @@ import regex
 
 from context_protection.core.budget import dumps
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.query.columns import fold
+from context_protection.core.folding import fold
 
 MAX_PATTERN_CHARS = 500
+SECONDS = 2.0  # that one search may take
 WINDOW, OVERLAP = 20_000, 1_000  # characters of a long text that a regex sees at a time, and that two windows share
 MAX_STEPS = 20_000  # steps of a pattern whose {n} are expanded
 # Recursion takes unbounded memory; verbose mode (x) hides repetitions from _steps.

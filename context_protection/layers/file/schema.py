@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from context_protection.configuration.file.layer import CALLERS, CHOSEN, CONNECTORS, GLOBAL, OPERATIONS
-from context_protection.configuration.file.profiles import PROFILES
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import ANY, Breadth
+from context_protection.layers.file.layer import CALLERS, CHOSEN, CONNECTORS, GLOBAL, OPERATIONS
+from context_protection.layers.file.profiles import PROFILES
 
 # Which settings may be set depends on how wide the scope is.
 OF_CONNECTOR, OF_PATTERN, OF_OPERATION = "settingsOfConnectors", "settingsOfSeveral", "settingsOfOne"

@@ -5,10 +5,10 @@ from typing import Any
 
 import yaml
 
-from context_protection.configuration.file.documents import JSON
-from context_protection.configuration.file.layer import CALLERS, CONNECTORS, GLOBAL, OPERATIONS
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import Breadth, BudgetScope, Scoped
+from context_protection.layers.file.documents import JSON
+from context_protection.layers.file.layer import CALLERS, CONNECTORS, GLOBAL, OPERATIONS
 
 PARTS = {Breadth.CONNECTOR: CONNECTORS, Breadth.PATTERN: OPERATIONS, Breadth.OPERATION: OPERATIONS}
 

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from context_protection.configuration.file.documents import FileProblem, Located
-from context_protection.configuration.file.profiles import PROFILE_SPELLINGS, PROFILES
 from context_protection.core.errors import nearest
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import BudgetScope, Scoped
 from context_protection.core.setting import Setting
+from context_protection.layers.file.documents import FileProblem, Located
+from context_protection.layers.file.profiles import PROFILE_SPELLINGS, PROFILES
 
 WRAPPERS = ("contextProtection", "context_protection")  # either may stand around the whole document
 CHOSEN, GLOBAL, CONNECTORS, OPERATIONS, CALLERS = "profiles", "global", "connectors", "operations", "callers"

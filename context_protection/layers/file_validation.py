@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from context_protection.configuration.budgets import Budgets
-from context_protection.configuration.declarations import declared
-from context_protection.configuration.differences import ValueChange, effective_values
-from context_protection.configuration.file.documents import FileProblem, InvalidDocument, parsed
-from context_protection.configuration.file.layer import FileLayer, layer_of
 from context_protection.core.errors import nearest
 from context_protection.core.scopes import Breadth, Scoped
+from context_protection.layers.budgets import Budgets
+from context_protection.layers.declarations import declared
+from context_protection.layers.differences import effective_values
+from context_protection.layers.file.documents import FileProblem, InvalidDocument, parsed
+from context_protection.layers.file.layer import FileLayer, layer_of
+from context_protection.layers.value_changes import ValueChange
 
 
 @dataclass(frozen=True, slots=True)

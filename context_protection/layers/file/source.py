@@ -16,9 +16,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from context_protection.configuration.differences import ValueChange, set_values
-from context_protection.configuration.file.documents import MOST_BYTES, FileProblem, InvalidDocument, parsed
-from context_protection.configuration.file.layer import NO_FILE, FileLayer, layer_of
+from context_protection.layers.file.documents import MOST_BYTES, FileProblem, InvalidDocument, parsed
+from context_protection.layers.file.layer import NO_FILE, FileLayer, layer_of
+from context_protection.layers.value_changes import ValueChange, set_values
 
 logger = logging.getLogger(__name__)
 MAX_PROBLEMS = 50  # problems of one file that are reported

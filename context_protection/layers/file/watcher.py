@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from django.db import close_old_connections
 
-from context_protection.configuration.file.source import ConfigurationFile, FileOutcome, signature
+from context_protection.layers.file.source import ConfigurationFile, FileOutcome, signature
 
 LOOK_SECONDS = 0.05
 SETTLE_SECONDS = 0.01  # a file that changes again within this time is still being written

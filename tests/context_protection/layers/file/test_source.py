@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from context_protection.configuration.budgets import Budgets
-from context_protection.configuration.file import watcher
-from context_protection.configuration.file.documents import FileProblem
-from context_protection.configuration.file.layer import FileLayer
-from context_protection.configuration.file.source import ConfigurationFile, FileOutcome
-from context_protection.configuration.file.watcher import FileWatcher
 from context_protection.core.scopes import EVERYTHING, BudgetScope
 from context_protection.core.setting import Layer
-from tests.context_protection.configuration.file.test_layer import INVALID
+from context_protection.layers.budgets import Budgets
+from context_protection.layers.file import watcher
+from context_protection.layers.file.documents import FileProblem
+from context_protection.layers.file.layer import FileLayer
+from context_protection.layers.file.source import ConfigurationFile, FileOutcome
+from context_protection.layers.file.watcher import FileWatcher
+from tests.context_protection.layers.file.test_layer import INVALID
 
 GOOD = "global: {hardCap: 9000}\noperations:\n  list_bookings: {defaultPageSize: 20}\n"
 AT = BudgetScope("list_bookings")

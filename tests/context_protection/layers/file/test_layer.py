@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from context_protection.configuration.file.documents import MOST_BYTES, InvalidDocument, parsed
-from context_protection.configuration.file.layer import FileLayer, layer_of
-from context_protection.configuration.file.profiles import PROFILES
 from context_protection.core.policy import SETTINGS
 from context_protection.core.scopes import EVERYTHING, BudgetScope
 from context_protection.core.setting import Setting
+from context_protection.layers.file.documents import MOST_BYTES, InvalidDocument, parsed
+from context_protection.layers.file.layer import FileLayer, layer_of
+from context_protection.layers.file.profiles import PROFILES
 
 WHOLE = """
 profiles: [bookings]

@@ -4,52 +4,17 @@ Models cannot count, add or filter long lists reliably; the source of the list c
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, cast
 
 from context_protection.core.payloads import RowOptions, Rows
-from context_protection.core.protocols import CheckedOncePerClass
 from context_protection.core.query import aggregation, conditions, currencies, empty
-from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Groups, Reduction
-from context_protection.core.query.columns import QueryColumn, QueryColumns
+from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Reduction
 from context_protection.core.query.conditions import Conditions
-from context_protection.core.query.empty import GivenFilter
+from context_protection.core.query.queryable import Queryable
 from context_protection.core.query.words import SearchWords
 from context_protection.core.rows import Loaded, MemoryRows
 
 AS_GROUPS = RowOptions(key="groups", condensable=False)
-
-
-@runtime_checkable
-class Queryable(Protocol, metaclass=CheckedOncePerClass):
-    """Rows that can run queries where they are stored."""
-
-    def note(self) -> Mapping[str, Any]:
-        """Remarks about all the rows, for `meta` of the first response."""
-
-    @property
-    def queryable(self) -> QueryColumns: ...
-
-    @property
-    def compared(self) -> Sequence[QueryColumn]:
-        """The columns of amounts by which the rows were ordered or filtered. Rows with such columns note by themselves
-        in how many units the amounts are, when they are opened."""
-
-    @property
-    def given(self) -> Sequence[GivenFilter]:
-        """The filters that the list's own parameters set."""
-
-    @property
-    def unfiltered(self) -> "Queryable":
-        """The rows without these filters."""
-
-    def with_notes(self, notes: Sequence[str]) -> Rows:
-        """These rows, with further notes for `meta` of the first response, and with none on `compared`."""
-
-    def filtered(self, wanted: Conditions) -> Rows: ...
-
-    def searched(self, words: SearchWords) -> Rows: ...
-
-    def grouped(self, aggregation: Aggregation) -> Groups: ...
 
 
 def run(rows: Rows, arguments: Mapping[str, Any], search: str | None = None) -> Rows:
