@@ -219,20 +219,25 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass
 class _Entry:
+    """`used`: when its last statement began or ended. `running`: its statements at the moment."""
+
     lock: threading.Lock = field(default_factory=threading.Lock)
     database: RowsDatabase | None = None
     used: float = 0.0
+    running: int = 0
 
 
 class Databases:
     """The databases of the most recently queried results: at most `most`, with at most `most_bytes` of JSON in total.
-    Any query closes those that have been idle for `idle_seconds`. At most `most` statements run at a time."""
+    Those that have been idle for `idle_seconds` are closed, since each takes 25 MB. At most `most` statements run at a
+    time."""
 
     def __init__(self, most: int = 4, most_bytes: int = 256 * 2**20, idle_seconds: float = 300.0) -> None:
         self.most, self.most_bytes, self.idle_seconds = most, most_bytes, idle_seconds
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(most)
+        self._closing: threading.Timer | None = None
 
     def select(self, key: str, build: Callable[[], RowsDatabase], sql: str) -> Selected:
         """Runs `sql` on the database of `key`; `build` creates it if there is none. Raises InvalidArgument."""
@@ -241,8 +246,11 @@ class Databases:
         try:
             while True:
                 entry = self._entry(key)
-                with suppress(Ended):  # another call closed this database to make room: open it again
-                    return self._opened(entry, build).select(sql)
+                try:
+                    with suppress(Ended):  # another call closed this database to make room: open it again
+                        return self._opened(entry, build).select(sql)
+                finally:
+                    self._leave(entry)
         finally:
             self._places.release()
 
@@ -251,10 +259,34 @@ class Databases:
             entry = self._entries.setdefault(key, _Entry())
             self._entries.move_to_end(key)
             entry.used = time.monotonic()
+            entry.running += 1
             dropped = self._evicted(entry)
         for each in dropped:
             each.close()
         return entry
+
+    def _leave(self, entry: _Entry) -> None:
+        with self._lock:
+            entry.running -= 1
+            entry.used = time.monotonic()
+            self._close_idle_later()
+
+    def _close_idle_later(self) -> None:
+        """Sets the timer, unless it runs or nothing is idle. The caller holds the lock."""
+        idle_since = [entry.used for entry in self._entries.values() if not entry.running]
+        if self._closing is None and idle_since:
+            seconds = max(0.0, min(idle_since) + self.idle_seconds - time.monotonic())
+            self._closing = threading.Timer(seconds, self._close_idle)
+            self._closing.daemon = True
+            self._closing.start()
+
+    def _close_idle(self) -> None:
+        with self._lock:
+            dropped = self._evicted()
+            self._closing = None
+            self._close_idle_later()
+        for each in dropped:
+            each.close()
 
     def _opened(self, entry: _Entry, build: Callable[[], RowsDatabase]) -> RowsDatabase:
         with entry.lock:
@@ -264,12 +296,12 @@ class Databases:
                 entry.database = build()
             return entry.database
 
-    def _evicted(self, current: _Entry) -> list[RowsDatabase]:
+    def _evicted(self, current: _Entry | None = None) -> list[RowsDatabase]:
         """Removes and returns, oldest first, the databases that are idle, too many, or too large together."""
         dropped: list[RowsDatabase] = []
         for key, entry in list(self._entries.items()):
             size = sum(each.database.size for each in self._entries.values() if each.database)
-            idle = time.monotonic() - entry.used > self.idle_seconds
+            idle = not entry.running and time.monotonic() - entry.used >= self.idle_seconds
             if entry is not current and (idle or len(self._entries) > self.most or size > self.most_bytes):
                 del self._entries[key]
                 if entry.database is not None:
@@ -280,6 +312,9 @@ class Databases:
         with self._lock:
             entries = list(self._entries.values())
             self._entries.clear()
+            if self._closing is not None:
+                self._closing.cancel()
+                self._closing = None
         for entry in entries:
             if entry.database is not None:
                 entry.database.close()

@@ -1,6 +1,7 @@
 """SQL over stored rows adds up exactly, reads nothing but the rows, and ends in time, whatever it is."""
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -722,12 +723,23 @@ def test_large_ones_make_room_earlier(builds: Builds):
     databases.close()
 
 
-def test_an_idle_one_ends_with_the_next_question(builds: Builds):
-    databases = Databases(idle_seconds=0.0)
-    for key in ("a", "b"):
-        databases.select(key, builds, COUNT)
-    assert [database.alive for database in builds.made] == [False, True]
+def test_an_idle_one_ends_by_itself(builds: Builds):
+    databases = Databases(idle_seconds=0.01)
+    for key in ("a", "b", "a"):
+        assert databases.select(key, builds, COUNT).rows == [{"n": 3}]
+    for database in builds.made:
+        assert database._process.wait(PATIENCE) == -signal.SIGKILL
+    assert databases.select("a", builds, COUNT).rows == [{"n": 3}]
     databases.close()
+
+
+def test_one_that_is_asked_often_enough_stays(builds: Builds):
+    databases = Databases(idle_seconds=PATIENCE)
+    for _ in range(3):
+        databases.select("a", builds, COUNT)
+    assert [database.alive for database in builds.made] == [True]
+    databases.close()
+    assert databases._closing is None
 
 
 def test_one_that_a_statement_has_ended_is_built_again(builds: Builds):
