@@ -5,11 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
-from tests import tables
+from tests import shared, tables
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("docs/engineers.md", "docs/connectors.md")
@@ -119,16 +121,19 @@ class ScratchCopy:
         """Runs the commands. Raises ExampleError if one fails, if a migration is missing then, if a name is not
         defined, or if a test fails.
 
-        The tests find the run's tables and add what the example adds. Were there none, they would leave theirs behind,
-        with the columns of this example, for the next one."""
+        The tests find a copy of this run's tables, and add what the example adds to it alone."""
         run(self.folder, LINT)
-        tables.made()
+        with tempfile.TemporaryDirectory(prefix="sluice-example-") as directory:
+            shutil.copy2(tables.made(), directory)
+            self._try(commands, tests, {shared.VARIABLE: directory})
+
+    def _try(self, commands: Sequence[str], tests: Sequence[str], variables: dict[str, str]) -> None:
         for command in commands:
             if command in MAKE:
                 run(self.folder, MAKE[command])
         managed = [f"--manage={each.removeprefix(MANAGE)}" for each in commands if each.startswith(MANAGE)]
         assert len(managed) == sum(command not in MAKE for command in commands), commands
-        run(self.folder, [*PYTEST, *managed, *tests])
+        run(self.folder, [*PYTEST, *managed, *tests], variables=variables)
 
     def changed(self) -> list[str]:
         """The paths of the files that differ from the product's."""
@@ -140,8 +145,8 @@ class ScratchCopy:
         run(self.folder, ["git", "clean", "-qfd"])
 
 
-def run(folder: Path, command: list[str], text: str = "") -> str:
-    environment = {name: value for name, value in os.environ.items() if name not in STORES}
+def run(folder: Path, command: list[str], text: str = "", variables: Mapping[str, str] = MappingProxyType({})) -> str:
+    environment = {name: value for name, value in os.environ.items() if name not in STORES} | variables
     done = subprocess.run(
         command, cwd=folder, env=environment, input=text, capture_output=True, text=True, timeout=SECONDS, check=False
     )
