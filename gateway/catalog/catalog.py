@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from django.core.exceptions import ImproperlyConfigured
+
 from context_protection.configuration.revisions import revisions
 from context_protection.core.errors import UnknownOperation, nearest
 from context_protection.layers import declarations
@@ -62,7 +64,7 @@ class Operations:
 
 class Catalogue:
     """Operations by name, in the order in which they were offered: first the fixed ones, then those of sources, which
-    change with the configuration. If a name is taken, the first operation keeps it."""
+    change with the configuration. If a fixed operation has the name of a source's, the fixed one keeps it."""
 
     def __init__(self) -> None:
         self._fixed: dict[str, Operation] = {}
@@ -78,12 +80,22 @@ class Catalogue:
         self._lock = threading.Lock()
 
     def offer(self, operations: Iterable[Operation], connector: str = "") -> None:
-        """Adds operations that stay until they are withdrawn."""
+        """Adds operations that stay until they are withdrawn. Raises ImproperlyConfigured if another connector has
+        offered an operation of the same name."""
         with self._lock:
             offered = {operation.name: operation for operation in operations}
+            self._check_free(offered.keys() & self._fixed.keys(), connector)
             self._fixed.update(offered)
             self._connectors.update(dict.fromkeys(offered, connector))
             self._merge()
+
+    def _check_free(self, known: Collection[str], connector: str) -> None:
+        for name in known:
+            holder = self._connectors[name]
+            if connector and holder not in ("", connector):
+                raise ImproperlyConfigured(
+                    f"The connectors {holder} and {connector} both offer an operation {name}. Rename one of the two."
+                )
 
     def withdraw(self, name: str) -> None:
         """Removes an offered operation, if it exists."""

@@ -3,9 +3,7 @@
 is needed."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,9 +12,8 @@ if TYPE_CHECKING:
 
 def with_module(name: str) -> list[str]:
     """The packages below this one that have a module of this name, as dotted paths: gateway.connectors.hostaway."""
-    folder = str(Path(__file__).parent)
-    packages = [f"{__name__}.{each.name}" for each in iter_modules([folder]) if each.ispkg]
-    return [package for package in packages if find_spec(f"{package}.{name}") is not None]
+    found = Path(__file__).parent.glob(f"*/{name}.py")
+    return sorted(f"{__name__}.{module.parent.name}" for module in found)
 
 
 def connectors() -> "list[Connector]":

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 from pytest_django import DjangoAssertNumQueries
 
@@ -106,3 +107,12 @@ def test_what_is_hidden_is_not_looked_for_on_the_loop(api_key: str):
     hiding = replace(caller, tools=replace(caller.tools, hidden=frozenset({"fetched"})))
     assert not dispatch._starts_on_the_loop(Call("fetched", {}, hiding, "http", hints.mcp), current)
     assert dispatch._starts_on_the_loop(Call("fetched", {}, caller, "http", hints.mcp), current)
+
+
+def test_two_connectors_cannot_offer_an_operation_of_one_name():
+    mine = Catalogue()
+    mine.offer([operation("list_boats")], "harbour")
+    with pytest.raises(ImproperlyConfigured, match="harbour and ferries both offer an operation list_boats"):
+        mine.offer([operation("list_boats")], "ferries")
+    mine.offer([operation("list_boats")], "harbour")
+    assert mine.connector_of("list_boats") == "harbour"
