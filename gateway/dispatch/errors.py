@@ -40,7 +40,9 @@ def as_call_errors(call: Call) -> Iterator[None]:
         if error.reason in LOST:  # otherwise a new first call would get the same lost cursor from the cache
             response_cache.forget(call.caller.owner)
         raise advised from None
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and not _is_panic(error):
+            raise  # the call is cancelled, or the process ends
         failure = _failure(call, error)
         record_error(call, failure)
         raise failure from None
@@ -109,7 +111,12 @@ def _is_action(name: str) -> bool:
     return operation is not None and operation.kind is Kind.ACTION
 
 
-def _failure(call: Call, error: Exception, kind: type[InternalError] = InternalError) -> CallError:
+def _is_panic(error: BaseException) -> bool:
+    """Whether a library written in Rust failed. Each of them has a class of this name, which is no Exception."""
+    return type(error).__name__ == "PanicException"
+
+
+def _failure(call: Call, error: BaseException, kind: type[InternalError] = InternalError) -> CallError:
     if is_away(error):
         logger.warning("database away", extra={"request_id": call.id, "error": type(error).__name__})
         return _store_error_for(call, store_unavailable(1))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import sentencex
 from django.db import OperationalError
 
 from context_protection.core.cursors import SnapshotOrigin, invalid_handle
@@ -74,6 +75,20 @@ def test_a_fault_of_ours(operation: str, message: str, advice: str, caller: Call
     (logged,) = [each for each in caplog.records if each.levelno == logging.ERROR]
     assert (logged.message, logged.request_id, logged.operation) == ("call failed", call.id, operation)
     assert "a secret detail" in caplog.text
+
+
+def test_a_panic_of_a_library_in_rust_is_a_fault_of_ours(caller: Caller, caplog: pytest.LogCaptureFixture):
+    call = Call("list_bookings", {}, caller, Transport.REST, hints.rest)
+    with pytest.raises(CallError) as raised, as_call_errors(call):
+        sentencex.segment("en", "E\xa0.")
+    assert raised.value.reason == "internal_error"
+    assert "PanicException" in caplog.text
+
+
+def test_what_ends_the_process_is_no_failure_of_the_call(caller: Caller):
+    call = Call("list_bookings", {}, caller, Transport.REST, hints.rest)
+    with pytest.raises(KeyboardInterrupt), as_call_errors(call):
+        raise KeyboardInterrupt
 
 
 def test_a_failure_of_condensing_has_a_code_of_its_own(caller: Caller):
