@@ -15,6 +15,7 @@ _NAMES = {
     PathKind.CI: "workflow workflows ci",
     PathKind.BUILD: "dockerfile makefile cmake",
 }
+_VENDORED = re.compile(r"(?i)vendor|(third|3rd)[ _-]?party")
 _KINDS = {word: kind for kind, words in _NAMES.items() for word in words.split()}
 
 
@@ -22,3 +23,8 @@ def asked_kinds(question: str) -> frozenset[PathKind]:
     """The kinds other than source."""
     words = set(_WORD.findall(question.lower()))
     return frozenset(_KINDS[word] for word in words & _KINDS.keys())
+
+
+def asks_for_vendored(question: str) -> bool:
+    """Also true where a project's own subject is vendors, such as those of a shop."""
+    return bool(_VENDORED.search(question))

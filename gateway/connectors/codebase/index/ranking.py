@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gateway.connectors.codebase.index.asked_kinds import asked_kinds
+from gateway.connectors.codebase.index.asked_kinds import asked_kinds, asks_for_vendored
 from gateway.connectors.codebase.index.store import IndexedFile, Totals
-from gateway.connectors.codebase.tree.path_kinds import PathKind, kind_of
+from gateway.connectors.codebase.tree.path_kinds import PathKind, is_vendored, kind_of
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """`k1`: how much a term's further occurrences count. `b`: how much long fields are held against a file. `passage`:
     of the best passage, beside the fields. `recency`: what a file gains that the last commit touched; a file loses half
-    of it after `recent_commits`. `kinds`: of files that are no source; `asked`: of a kind that the question names."""
+    of it after `recent_commits`. `kinds`: of files that are no source; `asked`: of a kind that the question names.
+    `vendored`: of copies of other projects, besides; not if the question names these."""
 
     path: float = 8
     symbols: float = 2
@@ -30,6 +31,7 @@ class Weights:
     recency: float = 0.15
     recent_commits: int = 50
     asked: float = 0.5
+    vendored: float = 0.3
     kinds: Mapping[PathKind, float] = field(
         default_factory=lambda: {
             PathKind.SOURCE: 1.0,
@@ -65,6 +67,7 @@ class Ranking:
             term: math.log(1 + (totals.files - count + 0.5) / (count + 0.5)) for term, count in file_counts.items()
         }
         self._totals, self._weights, self._asked = totals, weights, asked_kinds(question)
+        self._vendored = 1.0 if asks_for_vendored(question) else weights.vendored
 
     def rank(self, files: Iterable[IndexedFile]) -> list[RankedFile]:
         """Best first. Equal ones by path, so that the same question has the same answer."""
@@ -109,6 +112,8 @@ class Ranking:
         weights = self._weights
         kind = kind_of(file.path)
         factor = weights.asked if kind in self._asked else weights.kinds[kind]
+        if is_vendored(file.path):
+            factor *= self._vendored
         if file.age is not None:
             factor *= 1 + weights.recency / (1 + file.age / weights.recent_commits)
         return factor

@@ -82,10 +82,11 @@ _RULES: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
         PathKind.BUILD,
         re.compile(
             r"(^|/)(Makefile|CMakeLists\.txt|Dockerfile[^/]*|docker-compose[^/]*|setup\.(py|cfg)|pyproject\.toml|tox\.ini"
-            r"|noxfile\.py|build\.(rs|gradle(\.kts)?)|pom\.xml|Justfile|justfile|Rakefile|flake\.nix|lerna\.json|nx\.json"
+            r"|noxfile\.py|build\.rs|gradlew(\.bat)?|pom\.xml|Justfile|justfile|Rakefile|flake\.nix|lerna\.json|nx\.json"
             r"|turbo\.json|tsconfig[^/]*\.json|(rollup|webpack|vite|vitest|babel|jest|eslint|prettier|commitlint|tsup|tsdown"
             r"|release|size-limit)[.\w-]*\.(js|ts|mjs|cjs|mts|json)|biome\.jsonc?|rustfmt\.toml|clippy\.toml)$"
-            r"|\.(cmake|mk|am|ac|gradle|nix|bazel|bzl)$|(^|/)\.[^/]+$|(^|/)\.(husky|vscode|changeset|config|cargo|devcontainer)/"
+            r"|\.(cmake|mk|am|ac|gradle(\.kts)?|nix|bazel|bzl|sln|(cs|fs|vb)proj)$|(^|/)\.[^/]+$"
+            r"|(^|/)\.(husky|vscode|changeset|config|cargo|devcontainer)/"
             r"|^(scripts?|tools?|hack|build|ci)/"
         ),
     ),
@@ -100,8 +101,16 @@ _RULES: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
 )
 
 
+_VENDORED = re.compile(r"(^|/)_?(vendor|vendored|third[_-]?party|3rd-?party)/", re.IGNORECASE)
+
+
 def kind_of(path: str) -> PathKind:
     return next((kind for kind, pattern in _RULES if pattern.search(path)), PathKind.SOURCE)
+
+
+def is_vendored(path: str) -> bool:
+    """Whether the file is a copy of another project's."""
+    return bool(_VENDORED.search(path))
 
 
 def language_of(path: str) -> str:

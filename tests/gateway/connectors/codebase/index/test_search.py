@@ -53,6 +53,16 @@ def test_a_question_about_tests_finds_them_first(store: IndexStore):
     assert paths(found(store, "tests of parse_header"))[0] == "tests/test_parser.py"
 
 
+def test_the_projects_own_files_come_before_vendored_ones(store: IndexStore):
+    files = {
+        "vendor/acme.org/fs/notify.go": "package fs\n\nfunc Watch() {}\n\nfunc watchAll() {\n\tWatch()\n}\n",
+        "internal/reload.go": "package internal\n\nfunc watch() {}\n",
+    }
+    put(store, files)
+    assert paths(found(store, "Where is watch called?", files)) == [*reversed(files)]
+    assert paths(found(store, "Where is vendored watch?", files))[0] == "vendor/acme.org/fs/notify.go"
+
+
 def test_a_match_is_the_definition_around_its_best_line(store: IndexStore):
     best = found(store, "split the header line")[0]
     assert (best.start_line, best.end_line) == (4, 6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.connectors.codebase.tree.path_kinds import PathKind, kind_of
+from gateway.connectors.codebase.tree.path_kinds import PathKind, is_vendored, kind_of
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,26 @@ from gateway.connectors.codebase.tree.path_kinds import PathKind, kind_of
         (".azure-devops-tests.yml", PathKind.CI),
         ("Makefile", PathKind.BUILD),
         (".editorconfig", PathKind.BUILD),
+        ("settings.gradle.kts", PathKind.BUILD),
+        ("gradlew.bat", PathKind.BUILD),
+        ("src/Shop/Shop.csproj", PathKind.BUILD),
         ("data/places.csv", PathKind.DATA),
     ],
 )
 def test_a_path_tells_what_a_file_is_for(path: str, kind: PathKind):
     assert kind_of(path) is kind
+
+
+@pytest.mark.parametrize(
+    ("path", "vendored"),
+    [
+        ("vendor/github.com/a/b/c.go", True),
+        ("src/pip/_vendor/urllib3/util.py", True),
+        ("third_party/zlib/inflate.c", True),
+        ("lib/thirdparty/a.js", True),
+        ("src/vendor.py", False),
+        ("src/vendors/list.py", False),
+    ],
+)
+def test_a_path_tells_whether_a_file_is_a_copy_of_another_projects(path: str, vendored: bool):
+    assert is_vendored(path) is vendored
