@@ -1,5 +1,5 @@
-"""Whether something has become slower: ratios of a run compared with the committed ones. Ratios, because the machine is
-another one each time; the yardstick is measured in the same run."""
+"""Compares the ratios of a run with the committed ones, to find what has become slower. Ratios, because each run may be
+on another machine; the yardstick is measured in the same run."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class GateComparison:
 
     @property
     def change(self) -> float:
-        """The smaller of both changes: what is really slower, is slower by both."""
+        """The smaller of both changes, because what is really slower is slower by both ratios."""
         return min(now / before - 1 for before, now in zip(self.before, self.now, strict=True))
 
     @property

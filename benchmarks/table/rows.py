@@ -10,9 +10,10 @@ FASTMCP_LIST_MS = 3.45  # where the goals in milliseconds were set
 @dataclass(frozen=True, slots=True)
 class TableRow:
     """`must` and `reach`: the most that the figure may be, compared with the yardstick `against`, or by itself.
-    `times`: people read it the other way round, how many times as much the yardstick takes.
-    `watched`: the gate compares the figure's ratio to this yardstick with the committed one; "" is the figure itself,
-    None is never. `tolerance`: how much larger it may be, as repeats on a busy machine of two cores differ."""
+    `times`: the ratio is shown as how many times as much the yardstick takes.
+    `watched`: the yardstick whose ratio the gate compares with the committed one; "": the gate compares the figure
+    itself; None: the gate leaves the row out. `tolerance`: how much larger the ratio may be, as repeats on a busy
+    machine of two cores differ."""
 
     title: str
     unit: str
