@@ -247,7 +247,7 @@ def _of_call(facts: tuple[Any, ...]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _own_word(text: str) -> str:
-    """What a client says about itself, which may be any text."""
+    """The client's name or version as the client gave it. It may be any text."""
     return cleaned(text, ())
 
 

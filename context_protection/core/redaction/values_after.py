@@ -14,7 +14,7 @@ _FIRST_VALUE_REACH = 140  # characters after a name within which its first value
 _COPULA = phrases.COPULA
 OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
 _JOINS = f"{_COPULA}|{phrases.WITH}|{OPENS}|{phrases.FILLERS}".replace(" ", r"\ ")
-# What may come between a name and its value: spaces, brackets, markup, ":", "is".
+# Allowed between a name and its value: spaces, brackets, markup, ":", "is".
 _GLUE = re.compile(
     rf"""[ \t_]+ | \([^()\n0-9"]{{0,60}}\) | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}});
     | \*\*(?!\*) | [:=|>~*?/"'`(\[-]+
@@ -38,7 +38,7 @@ _SENTENCE_END = re.compile(
     r"(?<!\bsig.)"
 )
 _CONJUNCTION = r"\b(?:or|and|then|oder|und|ou|et|y|o|e|ed)\b"
-# What may come between two values: a bracket, a comma or conjunction, a word such as "back:".
+# Allowed between two values: a bracket, a comma or conjunction, a word such as "back:".
 _AND = re.compile(
     rf"(?:\s*\([^()\n]{{0,24}}\))?"
     rf"(?:[*_\"'` ]{{0,3}}(?:[,;/|+&]|{_CONJUNCTION})[ ]{{0,2}}|[ \t]*\r?\n[ \t]*(?:[-*•][ \t]+)?){{1,2}}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from gateway.connectors.nsip import answers
-from gateway.connectors.nsip.request_needed import RequestNeeded
+from gateway.connectors.nsip.needed_request import RequestNeeded
 from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled
 from gateway.upstreams.request import Accept, Request, Response

@@ -4,7 +4,7 @@ from typing import Any
 
 from nsip_client import NSIPClient
 
-from gateway.connectors.nsip.request_needed import RequestNeeded
+from gateway.connectors.nsip.needed_request import RequestNeeded
 
 _UNANSWERED: Any = object()
 

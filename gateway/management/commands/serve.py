@@ -13,7 +13,7 @@ from context_protection.stores.snapshots import write_behind
 from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
 from gateway.process.embedded_worker import worker_and_beat
-from gateway.process.forked import in_a_fork
+from gateway.process.fork import in_a_fork
 
 MOST_WORKERS = 64
 NO_PROXY = (

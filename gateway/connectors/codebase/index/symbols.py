@@ -1,7 +1,7 @@
 """Symbols: what a file defines, and where. Files are parsed by tree-sitter; languages without a grammar are searched by
 _PLAIN.
 
-Of a file with syntax errors, the definitions that are recognised are returned.
+A file with syntax errors gives the definitions that its parser recognises.
 """
 
 import importlib

@@ -10,7 +10,7 @@ import pytest
 from nsip_client import NSIPClient
 
 from gateway.connectors.nsip.client import Nsip
-from gateway.connectors.nsip.request_needed import RequestNeeded
+from gateway.connectors.nsip.needed_request import RequestNeeded
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamUnavailable
 from gateway.upstreams.request import Accept, Request, Response
 from tests.gateway.connectors.nsip.fetching import PlainFetching

@@ -3,7 +3,6 @@
 import multiprocessing
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
 from django.db import connections
@@ -13,9 +12,11 @@ Result = TypeVar("Result")
 
 def in_a_fork(work: Callable[[], Result]) -> Result:
     """Returns what `work` returns, and raises what it raises; both are pickled. Where forking is not safe, `work` runs
-    in this process."""
+    in this process. The other process ends with its work, even if this one has ended before."""
     if sys.platform != "linux":  # on macOS, libraries of the system may not be used after a fork
         return work()
+    from pebble.concurrent import process  # most starts need no fork
+
     connections.close_all()  # two processes must not use one connection
-    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
-        return pool.submit(work).result()
+    result: Result = process(context=multiprocessing.get_context("fork"))(work)().result()
+    return result
