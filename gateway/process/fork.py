@@ -18,5 +18,5 @@ def in_a_fork(work: Callable[[], Result]) -> Result:
     from pebble.concurrent import process  # most starts need no fork
 
     connections.close_all()  # two processes must not use one connection
-    result: Result = process(context=multiprocessing.get_context("fork"))(work)().result()
+    result: Result = process(mp_context=multiprocessing.get_context("fork"))(work)().result()
     return result
