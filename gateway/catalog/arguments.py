@@ -1,5 +1,5 @@
-"""Validates arguments against the operation's schema. Those whose meaning is clear are converted first, unless the
-operation is strict. An error says how to correct them."""
+"""Validates arguments against the operation's schema. Arguments whose meaning is clear are converted first, unless the
+operation is strict. Errors say how to correct an argument."""
 
 import math
 import re
@@ -204,7 +204,7 @@ def _solving(operation: ToolDefinition, given: Mapping[str, Any], candidates: It
 
 
 def _working(operation: ToolDefinition, given: Mapping[str, Any], candidates: Iterable[Correction]) -> str:
-    """The first suggestion that leaves fewer mistakes than there are, or whose effect is not known yet."""
+    """The first suggestion that leaves fewer mistakes than before, or whose effect is not known yet; else the last."""
     mistakes = _mistakes(operation, given)
     tried = list(candidates)
     works = (each for each in tried if each.arguments is None or _mistakes(operation, each.arguments) < mistakes)

@@ -11,7 +11,7 @@ from context_protection.core.redaction import Visibility
 from context_protection.layers.declarations import UNDECLARED, declared
 from context_protection.layers.withheld_names import NO_NAMES, WithheldNames
 
-RESULTS, TOOLS = "results", "tools"  # Sluice's own connectors: what they read was masked before
+RESULTS, TOOLS = "results", "tools"  # Sluice's own connectors: the data that they read is already masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class Caller:
 
     @property
     def is_authenticated(self) -> bool:
-        """Required of a user by Django REST framework."""
+        """Django REST framework requires this of a user."""
         return True
 
 
 @lru_cache(maxsize=1024)
 def _digest_of(reveal: frozenset[str], withheld: WithheldNames, projects: frozenset[str] | None) -> str:
     names = [*sorted(reveal), *withheld.lines()]
-    if projects != frozenset():  # a key without projects keeps the cursors that it had before there were any
+    if projects != frozenset():  # keys without projects have the same digest as in versions without projects
         names += ["", "all"] if projects is None else ["", "these", *sorted(projects)]
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]

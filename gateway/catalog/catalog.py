@@ -41,7 +41,7 @@ class Operations:
         return name in self._by_name
 
     def find(self, name: str, hidden: Container[str] = ()) -> Operation | None:
-        """The operation that has the name, or had it."""
+        """The operation with this name or former name."""
         operation = self._by_name.get(name) or self._former.get(name)
         return None if operation is None or operation.name in hidden else operation
 
@@ -64,7 +64,7 @@ class Operations:
 
 class Catalogue:
     """Operations by name, in the order in which they were offered: first the fixed ones, then those of sources, which
-    change with the configuration. If a fixed operation has the name of a source's, the fixed one keeps it."""
+    change with the configuration. If a fixed operation and one of a source have the same name, the fixed one wins."""
 
     def __init__(self) -> None:
         self._fixed: dict[str, Operation] = {}
@@ -104,15 +104,15 @@ class Catalogue:
             self._merge()
 
     def follow(self, source: Source, connector: str = "") -> None:
-        """Adds operations for as long as `source` returns them. It is called on a thread whenever the configuration has
-        changed, and must return the same object for an unchanged operation."""
+        """Adds operations for as long as `source` returns them. `source` is called on a thread whenever the
+        configuration has changed, and must return the same object for an unchanged operation."""
         with self._lock:
             self._sources.append(source)
             self._source_connectors.append(connector)
             self._revision = None
 
     def obey(self, switch: Switch) -> None:
-        """Leaves out the fixed operations that `switch` names. It is called like a source."""
+        """Leaves out the fixed operations that `switch` returns. `switch` is called like a source."""
         with self._lock:
             self._switches.append(switch)
             self._revision = None
@@ -156,7 +156,7 @@ class Catalogue:
         merged = {name: each for name, each in self._fixed.items() if name not in self._off}
         for operation in (each for source_operations in self._sourced for each in source_operations):
             if merged.setdefault(operation.name, operation) is not operation:
-                logger.warning("the name of an operation is taken", extra={"operation": operation.name})
+                logger.warning("two operations have the same name", extra={"operation": operation.name})
         for name in {each.name for each in self.operations} - merged.keys():
             declarations.withdraw(name)
         for operation in merged.values():
@@ -182,7 +182,7 @@ def _read(source: Callable[[], T]) -> T | None:
     try:
         return source()
     except Exception:
-        logger.exception("operations not read; those of before stay")
+        logger.exception("operations could not be read; the previous ones stay in use")
         return None
 
 

@@ -17,14 +17,14 @@ from gateway.catalog.normalization import as_schema
 from gateway.catalog.schemas import Schema, choices, is_order, kinds
 
 NAME_CHARS = 80
-LONGEST_CONVERTED = 200  # characters of a value that is repeated in another type
+LONGEST_CONVERTED = 200  # characters; a longer value is not suggested in another type
 Arguments = Mapping[str, Any]
 Path = Sequence[str | int]
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """`text`: the suggestion. `arguments`: the arguments after it was followed; None if they are not known yet."""
+    """`text`: the suggestion. `arguments`: the arguments after following it; None if they are not known yet."""
 
     text: str
     arguments: Arguments | None = None
@@ -106,7 +106,7 @@ def _written(value: Any) -> str:
 
 
 def _as_schema(value: Any, schema: Schema, name: str) -> Iterator[Any]:
-    """The value in the type of its schema, which a strict operation does not give it by itself: 5 for "5"."""
+    """The value converted to its schema's type, which strict operations do not do themselves: 5 for "5"."""
     if isinstance(value, str) and len(value) <= LONGEST_CONVERTED and "string" not in kinds(schema):
         try:
             converted = json_limits.loads(value, name)

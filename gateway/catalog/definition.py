@@ -11,11 +11,11 @@ from context_protection.core.policy import DEFAULTS, Kind, Policy
 from context_protection.core.redaction import is_secret
 
 DESCRIBE_TOOL = "describe_tool"  # the tool that returns another tool's full definition
-# Arguments of protection: those that connectors never see, and those of any kind of operation.
+# Arguments that protection handles: FORM_NAMES never reach a connector; RESERVED also has those of single kinds.
 CURSOR = "cursor"
 FORM_NAMES = frozenset({"limit", CURSOR, "pages", "fields", "format"})
 RESERVED = FORM_NAMES | {"where", "aggregate", "startLine", "endLine"}
-SEARCH = "search"  # the one argument of protection that gives way to an upstream's own argument of its name
+SEARCH = "search"  # the one argument of protection that an upstream's own argument of the same name replaces
 RENAMED = "api_"  # the prefix of an upstream's argument whose name is reserved
 
 
@@ -38,7 +38,7 @@ class ToolDefinition:
     shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
     examples: Mapping[str, Any] = field(default_factory=dict, repr=False)  # for `where` and `aggregate`, if declared
-    is_strict: bool = False  # its arguments are taken as they are: "5" is no number, and similar names are refused
+    is_strict: bool = False  # its arguments are not converted: "5" is rejected as a number, and so is a similar name
     fills_pages: bool = False  # without a limit, a page of its list has as many rows as the budget allows
     # Other names of its arguments, without case, - and _: {"listingmapid": ("propertyId",)}.
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -60,7 +60,7 @@ class ToolDefinition:
 
     @cached_property
     def asks_secrets(self) -> frozenset[str]:
-        """Optional arguments with a secret's name: whether they match rows would reveal the secret. Tool lists omit
+        """Optional arguments with the name of a secret: whether a value matches rows would reveal it. Tool lists omit
         them, and calls with them are rejected unless the caller's key reveals the name. Not included: arguments of
         actions, which are inputs, and required arguments, whose values the caller must know."""
         if self.kind is Kind.ACTION:
@@ -69,7 +69,8 @@ class ToolDefinition:
 
     @cached_property
     def form_names(self) -> frozenset[str]:
-        """The arguments that connectors never see. Where `form` leaves one out, an own argument may have its name."""
+        """The arguments that connectors never see. If `form` omits one of them, the operation may declare an argument
+        with its name."""
         return FORM_NAMES - self.parameters.keys()
 
     @cached_property
@@ -78,7 +79,7 @@ class ToolDefinition:
 
     @cached_property
     def takes_search(self) -> bool:
-        """Whether `search` is answered by protection: it chooses rows of a list, or lines of a text."""
+        """Whether protection answers `search`: it selects rows of a list, or lines of a text."""
         return SEARCH in self._protection(DEFAULTS)
 
     def published_description(self, policy: Policy) -> str:
@@ -96,12 +97,12 @@ class ToolDefinition:
 
     def described_schema(self, policy: Policy) -> dict[str, Any]:
         """The JSON Schema that `describe_tool` shows: without arguments that ask for secrets."""
-        return self._object(self._open({**self.parameters, **self._protection(policy)}))
+        return self._object(self._without_secrets({**self.parameters, **self._protection(policy)}))
 
     def listed_schema(self, policy: Policy) -> dict[str, Any]:
         """The JSON Schema that tool lists show: without the words and limits that a model does not need."""
         parameters = self.parameters if self.shown is None else self.shown
-        every = self._open({**parameters, **self._protection(policy)})
+        every = self._without_secrets({**parameters, **self._protection(policy)})
         plain = self.plain | RESERVED | ({SEARCH} if self.takes_search else frozenset())
         listed = {name: _lean(each) if name in plain else each for name, each in every.items()}
         return self._object({name: each for name, each in listed.items() if name not in self.without_effect})
@@ -111,7 +112,7 @@ class ToolDefinition:
         offered = form if self.form is None else self.form
         return {name: form[name] for name in offered if name not in self.parameters}
 
-    def _open(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_secrets(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {name: each for name, each in arguments.items() if name not in self.asks_secrets}
 
     def _object(self, properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,19 +120,19 @@ class ToolDefinition:
         return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-MOST_MEANT = 1000  # a higher maximum is a limit of storage, which no caller reaches
+MOST_SHOWN_MAXIMUM = 1000  # a higher maximum is a storage limit that no caller reaches, so tool lists omit it
 _UNLISTED = frozenset(
     {"default", "description", "format", "minLength", "maxLength", "minimum", "pattern", "properties"}
 )
 MOST_NAMES = 2  # names in the example of `fields`
-MOST_CHOICES, SOME_CHOICES = 6, 2  # choices listed of an enumeration: those of a longer one are examples
+MOST_CHOICES, SOME_CHOICES = 6, 2  # an enumeration of more than MOST_CHOICES is listed as SOME_CHOICES examples
 
 
 def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:
     lean = {keyword: value for keyword, value in schema.items() if keyword not in _UNLISTED}
     if len(lean.get("enum", ())) > MOST_CHOICES:
         lean["examples"] = list(lean.pop("enum"))[:SOME_CHOICES]
-    if lean.get("maximum", 0) > MOST_MEANT:
+    if lean.get("maximum", 0) > MOST_SHOWN_MAXIMUM:
         del lean["maximum"]
     return lean
 
@@ -193,7 +194,7 @@ def _fields(definition: ToolDefinition, what: str) -> dict[str, Any]:
 
 
 def _example(definition: ToolDefinition, argument: str, of_field: Callable[[str], Any]) -> dict[str, Any]:
-    """The declared example, or one that is valid for a field of any type. Without a known field, none."""
+    """The declared example, or one that is valid for a field of any type; none if no field is known."""
     if argument in definition.examples:
         return {"examples": [definition.examples[argument]]}
     return {"examples": [of_field(definition.field_names[0])]} if definition.field_names else {}

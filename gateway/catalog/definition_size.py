@@ -1,4 +1,4 @@
-"""The size of a tool's definition: what Claude reads of it in every conversation."""
+"""The size of the part of a tool's definition that Claude reads in every conversation."""
 
 from context_protection.configuration.policies import policy_for
 from context_protection.core.budget import dumps
@@ -8,8 +8,8 @@ from gateway.catalog.definition import ToolDefinition
 
 
 def definition_tokens(definition: ToolDefinition, policy: Policy | None = None) -> int:
-    """The tokens of name, description and schema, under the budget of all operations if no other is given. Clients keep
-    titles and hints to themselves."""
+    """The tokens of the name, description and schema. `policy`: by default that of all operations. Titles and hints do
+    not count, because clients do not pass them to the model."""
     policy = policy or policy_for("")
     document = {
         "name": definition.name,

@@ -1,4 +1,4 @@
-"""The tools that a key does not see, where its choice is more than a list of hidden names."""
+"""The tools that a key does not see, for keys whose choice is more than a list of hidden names."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from gateway.catalog.catalog import catalogue
 @dataclass(frozen=True, slots=True)
 class HiddenTools:
     """A container of names. `within`: the only tools that the key sees; None: all. `reads_only`: tools that act are
-    hidden, also those that are connected later, so the catalogue is asked each time."""
+    hidden. They are looked up in the catalogue each time, because more may be connected later."""
 
     hidden: frozenset[str] = frozenset()
     within: frozenset[str] | None = None

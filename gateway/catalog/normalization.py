@@ -16,7 +16,7 @@ from context_protection.core.policy import DEFAULTS
 from gateway.catalog.definition import ToolDefinition
 from gateway.catalog.schemas import Schema, choices, is_order, kinds
 
-# Other names of arguments, without case, - and _. A name means the first of these that the operation has.
+# Other names of arguments, without case, - and _. A name stands for the first of its arguments that the operation has.
 _SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("perpage", "pagesize", "maxresults", "count", "size", "top", "take"), ("limit",)),
     **dict.fromkeys(("nextcursor", "pagetoken", "nextpagetoken"), ("cursor",)),
@@ -62,8 +62,8 @@ def _argument(value: Any, schema: Schema, name: str, definition: ToolDefinition)
 
 
 def given_names(definition: ToolDefinition, given: Mapping[str, Any]) -> dict[str, str]:
-    """The caller's own names of arguments, by those that they were taken for: {"order": "order_by"}. A null argument is
-    as good as none."""
+    """The caller's names of renamed arguments, by the real names of these arguments: {"order": "order_by"}. Null
+    arguments are ignored."""
     present = {name: value for name, value in given.items() if value is not None}
     renamed = _renamed(definition, present, definition.schema(DEFAULTS)["properties"])
     return {target: name for name, target in renamed.items()}
@@ -75,7 +75,7 @@ def _named(definition: ToolDefinition, given: Mapping[str, Any], properties: Map
 
 
 def _renamed(definition: ToolDefinition, given: Mapping[str, Any], properties: Mapping[str, Schema]) -> dict[str, str]:
-    """The arguments that are meant by unknown names."""
+    """The argument that each unknown name stands for, if one is clear."""
     renamed: dict[str, str] = {}
     for name in given:
         if name not in properties:
@@ -109,7 +109,7 @@ def _identifier(wanted: str, definition: ToolDefinition, free: set[str]) -> str 
 
 
 def _directed(given: Mapping[str, Any], properties: Mapping[str, Schema]) -> Mapping[str, Any]:
-    """The arguments with the direction, if it is an argument of its own, in the order: sort=totalPrice&order=desc."""
+    """Merges a direction that is an argument of its own into the order: sort=totalPrice&order=desc."""
     order = next((name for name, schema in properties.items() if is_order(schema)), None)
     if order is None:
         return given
@@ -151,7 +151,7 @@ def _order(value: Any, schema: Schema, names: Mapping[str, str] = MappingProxyTy
 
 
 def as_schema(value: Any, schema: Schema, name: str = "") -> Any:
-    """The value in the schema's form; unchanged if it has it, or if it is not clear."""
+    """The value converted to the schema's type; unchanged if it has that type, or if its meaning is not clear."""
     branches = schema.get("anyOf") or schema.get("oneOf")
     if branches:
         return _of_branches(value, branches, name)
@@ -209,7 +209,7 @@ def _as_kind(value: Any, kind: str, schema: Schema, name: str) -> Any:
 
 
 def number(value: Any, *, whole: bool = False) -> Any:
-    """The number that a text writes; any other value unchanged."""
+    """The number that a text contains; any other value unchanged."""
     if not isinstance(value, str) or len(value) > 40 or not _NUMBER.fullmatch(value.strip()):
         return value
     if _INTEGER.fullmatch(value.strip()):
@@ -268,7 +268,7 @@ def _object(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def _same(value: Any, allowed: list[Any], otherwise: Any) -> Any:
-    """The choice that equals the value but for case, - and _, or for being written as a text."""
+    """The one choice that equals the value apart from case, - and _, or apart from being a text; else `otherwise`."""
     if value in allowed or not isinstance(value, (str, int, float)):
         return value
     signs = value.startswith("-") if isinstance(value, str) else False
@@ -280,7 +280,7 @@ def _same(value: Any, allowed: list[Any], otherwise: Any) -> Any:
 
 
 def day(text: str) -> str:
-    """The date of a moment, or of a date in another form, as YYYY-MM-DD; unchanged if it is ambiguous or none."""
+    """Converts a timestamp, or a date in another form, to YYYY-MM-DD. An ambiguous or invalid date stays unchanged."""
     try:
         return datetime.fromisoformat(text.strip()).date().isoformat()
     except ValueError:
@@ -308,7 +308,7 @@ def _numeric_day(text: str) -> str | None:
 
 
 def _moment(text: str) -> str:
-    """A moment as JSON Schema's date-time: with T, seconds and a time zone, UTC if none is given."""
+    """Converts a timestamp to JSON Schema's date-time: with T, seconds and a time zone, by default UTC."""
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:

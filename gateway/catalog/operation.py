@@ -16,7 +16,7 @@ from gateway.catalog.definition import ToolDefinition
 
 @runtime_checkable
 class NativeResult(Protocol, metaclass=CheckedOncePerClass):
-    """An upstream's answer in MCP's own form. It makes the call's answer itself."""
+    """An upstream's answer in MCP's own form, which builds the call's answer itself."""
 
     def answer(self, request: AnswerRequest, policy: Policy, protect: Callable[[Payload], Envelope]) -> Envelope:
         """The answer. `protect` redacts and protects a payload for the same request. Blocks. Raises CallError."""
@@ -69,19 +69,19 @@ class Operation(ToolDefinition):
     pinned: bool = False  # in every tool list, also in search mode
     in_every_set: bool = False  # seen by every key, even with other tool sets, unless it is hidden
     listed: bool = True  # False: found only by search, not in the list of all tools
-    former_names: tuple[str, ...] = ()  # names that it had; they still reach it
+    former_names: tuple[str, ...] = ()  # earlier names, which still work
     tags: tuple[str, ...] = ()  # the upstream's tags and names for it
     route: str = ""  # the upstream's method and path, if it is one request: "GET /users/{id}"
-    # The text behind a handle that nothing is stored for, because a list's row named it.
+    # Finds the text of a handle that a row of a list named. No result is stored for such a handle.
     named_text: Callable[[str], NamedText | None] | None = None
-    # The fields that an argument compares, where its name is not theirs: {"arrivalFrom": ("checkInDate",)}.
+    # The fields that an argument compares, if they have other names than it: {"arrivalFrom": ("checkInDate",)}.
     compares: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)  # its policy's defaults; budgets override them
     shape: Shape = field(default=ANY, repr=False)  # shape of the upstream's data, also for later pages of a snapshot
     version: Callable[[], Hashable] | None = None  # version of the data behind answers; None: unknown, not cached
     is_redacted: bool = False  # the data was redacted when stored, or has no secrets
-    asks: bool = False  # its upstream can ask the client something before it answers
-    asks_again: bool = False  # it asks one thing, and can be called again with the answer
+    asks: bool = False  # its upstream can ask the client a question before it answers
+    asks_again: bool = False  # it asks a single question, and can be called again with the client's answer
     called_once: bool = False  # fetched once per result, never again for later pages; always so for actions
 
     @property

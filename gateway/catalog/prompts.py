@@ -1,5 +1,5 @@
 """Prompts: common tasks that users pick in their client. Each is one message that says which operations to call with
-which arguments, what to check, and how to report. Also the completion of arguments while they are typed."""
+which arguments, what to check, and how to report. Also completes arguments while they are typed."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,8 +65,8 @@ class PromptArgument:
 
 @dataclass(frozen=True, eq=False)
 class Prompt:
-    """One task. `operations`: those that it calls or whose contents its arguments name; if one of them is hidden from a
-    key, so is the prompt. `write` gets the argument values by name and returns the message."""
+    """One task. `operations`: those that the prompt calls, and those whose records its arguments name; a key that does
+    not see all of them does not see the prompt. `write` gets the argument values by name and returns the message."""
 
     name: str
     title: str

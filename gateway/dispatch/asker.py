@@ -1,4 +1,5 @@
-"""Asks the MCP client of a call, for connectors: input (elicitation), a model's answer (sampling), roots."""
+"""Sends a connector's questions to the MCP client of the call: elicitation (input), sampling (a model's answer),
+roots."""
 
 import asyncio
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from gateway.dispatch.client import Client, client, time_limit, time_stopped
 
-PATIENCE = 240.0  # seconds for an answer; connections to servers end after 300 seconds without a message
+PATIENCE = 240.0  # seconds for the answer; a connection to an MCP server ends after 300 seconds without a message
 CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 _RESULTS: dict[str, tuple[type[Any], ...]] = {
     "elicitation/create": (types.ElicitResult,),
@@ -22,9 +23,9 @@ _RESULTS: dict[str, tuple[type[Any], ...]] = {
 
 @dataclass(eq=False)
 class Asker:
-    """Asks the client of one call. `limit`: of the call's time, which stands still meanwhile. `lacking`: the capability
-    that a question needed and the client does not have; `unclear`: whether a question could not be assigned to this
-    call or another."""
+    """Asks the client of one call. `limit`: the call's time limit, which is paused while the client answers. `lacking`:
+    a capability that a question needed and the client does not have. `unclear`: whether a question arrived that might
+    belong to this call or to another one."""
 
     client: Client | None
     loop: asyncio.AbstractEventLoop
@@ -41,7 +42,7 @@ class Asker:
         return cls(client.get(), asyncio.get_running_loop())
 
     async def answer(self, request: types.InputRequest) -> types.InputResponse | types.ErrorData:
-        """The client's answer, on any loop."""
+        """The client's answer. Can be awaited on any event loop."""
         asking = asyncio.run_coroutine_threadsafe(self._asked(request), self.loop)
         return await asyncio.wrap_future(asking)
 

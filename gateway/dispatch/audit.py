@@ -29,11 +29,11 @@ from telemetry.batch_writer import BatchWriter
 from telemetry.models import TokenAudit
 from telemetry.storage import StoreResult
 
-# Between two samples: a full count of a list's page takes 30 ms of processor time, or half a percent of that.
+# Pause between two samples. A full count of a list's page takes 30 ms of processor time, half a percent of the pause.
 PAUSE_SECONDS = 5.0
 WAITING = 64_000_000  # bytes of bodies: about 6,000 answers, which take two minutes to count
 PROVIDER_SECONDS = 10.0
-LEFT_ALONE_SECONDS = 60.0  # before the provider is called again after a failure
+PROVIDER_PAUSE_SECONDS = 60.0  # before the provider is called again after a failure
 SHUTDOWN = 1.0  # seconds
 
 logger = logging.getLogger(__name__)
@@ -99,16 +99,16 @@ class Counter:
         self.failures = 0
         self._provider = provider
         self._clock = clock
-        self._away_until = -1.0
+        self._paused_until = -1.0
 
     def count(self, text: str) -> Actual:
         """Raises ImportError without ctok, and any error of ctok itself."""
-        if self._provider is not None and self._clock() >= self._away_until:
+        if self._provider is not None and self._clock() >= self._paused_until:
             try:
                 return Actual(self._provider.count(text), TokenAudit.Source.PROVIDER)
             except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
                 self.failures += 1
-                self._away_until = self._clock() + LEFT_ALONE_SECONDS
+                self._paused_until = self._clock() + PROVIDER_PAUSE_SECONDS
                 # Only the type: the message may quote the text that was sent.
                 logger.warning("the provider did not count a text", extra={"error": type(error).__name__})
         return Actual(tokens.exact(text), TokenAudit.Source.CTOK)
@@ -139,7 +139,7 @@ class Auditor:
         self._clock = clock
         self._next = -math.inf
         self._counter = counter
-        # One at a time and without retries: a failed sample affects no other.
+        # One at a time and without retries, so that a failed sample affects no other.
         self._samples: BatchWriter[AuditSample] = BatchWriter(
             self._audit, name="token-audit", threaded=threaded, capacity=waiting, weight=_bytes, batch=1, patience=0
         )

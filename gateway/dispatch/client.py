@@ -20,7 +20,7 @@ class Client(Protocol):
         """The client's answer to the request, as JSON of the protocol. Raises MCPError if the client refuses."""
 
 
-# The client of the current call; None: it does not speak MCP.
+# The client of the current call; None: the client does not speak MCP.
 client: ContextVar[Client | None] = ContextVar("client", default=None)
 
 # The time limit of the current call.
@@ -29,9 +29,9 @@ time_limit: ContextVar[asyncio.Timeout | None] = ContextVar("time_limit", defaul
 
 @contextmanager
 def time_stopped(limit: asyncio.Timeout | None) -> Iterator[None]:
-    """The time of the block does not count: a person may think about an answer for longer than a call may take."""
+    """Pauses the time limit during the block: a person may think about an answer for longer than a call may take."""
     when = limit.when() if limit is not None else None
-    if limit is None or when is None:  # there is no limit, or another question has stopped it
+    if limit is None or when is None:  # there is no limit, or another question has paused it already
         yield
         return
     loop = asyncio.get_running_loop()

@@ -50,7 +50,7 @@ def in_memory() -> Configuration | None:
 
 
 class ConfigurationOfCall:
-    """Holds the configuration that a call uses: None until the call has taken one."""
+    """Holds the configuration that a call uses; None until it has been read."""
 
     __slots__ = ("used",)
 
@@ -72,8 +72,8 @@ def one_call() -> Iterator[ConfigurationOfCall]:
 
 
 def revision_and_arm(operation: str, caller: str) -> tuple[int, str]:
-    """The revision of the current call's configuration, and the caller's arm in it. If the call failed before it took a
-    configuration, the last one that any call took counts; without any, returns 0 and "". Never blocks."""
+    """The revision of the current call's configuration, and the caller's arm in it. If the call failed before it read
+    its configuration, uses the last one loaded; if none was loaded yet, returns 0 and "". Never blocks."""
     of_call = _current_call.get()
     found = (of_call and of_call.used) or _last
     return (0, "") if found is None else (found.revision, found.budgets.arm_name(operation, caller))

@@ -65,9 +65,9 @@ async def _serve(call: Call, of_call: ConfigurationOfCall) -> Envelope:
 
 
 def serve_blocking(call: Call, under: Configuration | None = None, use: usage.UpstreamUse | None = None) -> Envelope:
-    """Answers a call on a thread that may block. The caller has just been authenticated. `under`: a configuration other
-    than the current one, for staff who try it. `use`: filled with what the call asks of upstreams. Raises only
-    CallError."""
+    """Answers a call on a thread that may block. The key is not checked again, because the caller has just been
+    authenticated. `under`: a configuration that staff try out instead of the current one. `use`: collects figures on
+    the call's upstream requests. Raises only CallError."""
     _refuse_over_quota(call)
     cached = _cached_answer(call)
     if cached is not None:
@@ -111,8 +111,8 @@ async def _fetch_and_finish_in_time(prepared: PreparedCall) -> Envelope:
 
 
 def _start(call: Call, current: Configuration) -> PreparedCall:
-    """Prepares a call on a thread, and answers it there unless an upstream must be called, which happens on the event
-    loop."""
+    """Prepares a call on a thread, and answers it there from a snapshot or a blocking fetch. An async fetch is left to
+    the event loop."""
     prepared = prepare(call, current)
     operation, request = prepared.operation, prepared.request
     answer = _answer_from_snapshot(prepared)
@@ -124,7 +124,8 @@ def _start(call: Call, current: Configuration) -> PreparedCall:
 
 
 def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
-    """A later page, if the cursor's snapshot stores all of its data; else None."""
+    """A later page, if the cursor's snapshot stores all data that the page needs; else None. Raises InvalidCursor if
+    the operation would have to be called again but must be called only once."""
     operation, request = prepared.operation, prepared.request
     if needs_no_fetch(request.snapshot):
         return _finish(prepared, None)
@@ -214,8 +215,8 @@ def _protected(prepared: PreparedCall, payload: Payload | None) -> Envelope:
 
 
 def repeated_answer(call: Call) -> Envelope | None:
-    """The cached answer of an equal call, for a transport that recognises a request before it has read it. Does not
-    block. None for an error, and for a caller with a quota, which `serve` checks first."""
+    """The cached answer of an equal call, for a transport that recognises a repeated request before parsing it. Does
+    not block. None if the cached answer is an error, or if the caller has a quota, which only `serve` checks."""
     if _quota(call) is not None:
         return None
     cached = _cached(call)
@@ -273,6 +274,7 @@ def _note(call: Call, operation: Operation, response: CachedResponse, *, is_cach
 
 
 def _quota(call: Call) -> int | None:
-    """Tokens a day. None: the caller has none, or the call is one that staff make to look at its answer."""
+    """The caller's daily quota in tokens. None: the caller has no quota, or staff make the call to inspect its answer,
+    which does not count."""
     limit = callers.daily_tokens(call.caller.id)
     return None if limit is None or call.transport in OUTSIDE_FIGURES else limit

@@ -66,15 +66,16 @@ def too_slow(seconds: int) -> TooSlow:
 def _with_advice_for_actions(call: Call, error: CallError) -> CallError:
     """Replaces the advice for actions, which must not be called again just to get the rest of an answer."""
     if isinstance(error, InvalidCursor) and _is_action(call.operation):
-        return replace(error, suggestion="Calling it without cursor does it once more: do so only if that is intended.")
+        repeats = "Calling it without cursor repeats the action: do so only if that is intended."
+        return replace(error, suggestion=repeats)
     if isinstance(error, InvalidHandle) and _is_action(error.made_by):
-        again = f"Calling {error.made_by} again does it once more: do so only if that is intended."
-        return replace(error, suggestion=again)
+        repeats = f"Calling {error.made_by} again repeats the action: do so only if that is intended."
+        return replace(error, suggestion=repeats)
     return error
 
 
 def _with_list_to_look_in(call: Call, error: CallError) -> CallError:
-    """Names the list whose rows the tool opens, if upstream does not have the record."""
+    """Suggests the list whose rows the tool opens, if the upstream does not have the record."""
     if not isinstance(error, UpstreamNotFound):
         return error
     lists = (each for each in catalogue if each.record_operation == call.operation)
@@ -112,7 +113,8 @@ def _is_action(name: str) -> bool:
 
 
 def _is_panic(error: BaseException) -> bool:
-    """Whether a library written in Rust failed. Each of them has a class of this name, which is no Exception."""
+    """Whether a library written in Rust panicked. Each such library raises a class of its own with this name, which
+    does not derive from Exception."""
     return type(error).__name__ == "PanicException"
 
 
@@ -122,19 +124,19 @@ def _failure(call: Call, error: BaseException, kind: type[InternalError] = Inter
         return _store_error_for(call, store_unavailable(1))
     logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})
     if _is_action(call.operation):
-        said, advice = "it may have been done all the same", "Look whether it was done"
+        effect, advice = "the action may have been carried out nevertheless", "Check whether it was carried out"
     else:
-        said, advice = "nothing was changed", "Try again"
+        effect, advice = "nothing was changed", "Try again"
     return kind(
-        f"Something failed on our side; {said}.",
+        f"Something failed on our side; {effect}.",
         reason="internal_error",
         suggestion=f"{advice}. If it stays, tell the operator the request id {call.id}.",
     )
 
 
 def _store_error_for(call: Call, error: StoreUnavailable) -> StoreUnavailable:
-    """The error for an unavailable store. For an action, it says that the action may have been done before that."""
+    """The error for an unavailable store. For an action, it says that the action may have been carried out."""
     if not _is_action(call.operation):
         return error
-    said = "A store of this server went away during the call; what was called may have been done all the same."
-    return replace(error, message=said, suggestion="Look whether it was done before you call again.")
+    message = "A store of this server became unavailable; the action may have been carried out nevertheless."
+    return replace(error, message=message, suggestion="Check whether it was carried out before you call again.")

@@ -1,4 +1,4 @@
-"""The words of each transport for "call this to get more". Responses of different transports differ in nothing else
+"""How each transport writes a hint, "call this to get more". Responses of different transports differ in nothing else
 (law 4)."""
 
 from collections.abc import Callable, Container, Mapping
@@ -13,7 +13,7 @@ Hints = Callable[[Operation, Mapping[str, Any]], dict[str, Any]]
 SCHEME = "sluice"
 _REST = "/api/v1/"
 
-# They call the tools that are not in the caller's list: CALL_TOOL those that only read, CALL_ACTION those that act.
+# The tools that call unlisted tools: CALL_TOOL calls those that only read, CALL_ACTION those that act.
 CALL_TOOL, CALL_ACTION = "call_tool", "call_action"
 
 

@@ -11,7 +11,8 @@ are_kept = switches.are_kept
 
 
 def keep(call: Call, ended: float, answer: bytes = b"") -> None:
-    """Does not block or raise. `ended`: as the call's measurement has it. `answer`: the error that the client got."""
+    """Does not block or raise. `ended`: the same time as in the call's measurement. `answer`: the error sent to the
+    client, if any."""
     keep_text(as_text(call), call.id, call.operation, call.caller.name, ended, answer)
 
 

@@ -1,4 +1,4 @@
-"""Which payloads are protected on the event loop. A thread would take longer to hand over than they take to protect."""
+"""Decides which payloads are protected on the event loop: those that take less time than a switch to a thread."""
 
 import math
 import time
@@ -24,8 +24,8 @@ SLOW_PAUSE = 60.0  # seconds for which threads protect the answers of an operati
 
 
 def is_light(prepared: PreparedCall, payload: Payload | NativeResult, size: int | None) -> bool:
-    """Whether protection usually takes little time, and needs no store that blocks: a small list or record whose shape
-    is known, in the form that it has by default. `size`: as in Fetched."""
+    """Whether protection is usually quick and needs no store that blocks: for a small list or record of known shape,
+    answered in its default form. `size`: as in Fetched."""
     if not is_small(size) or not snapshots.store.defers_writes:
         return False
     has_shape = isinstance(payload, MemoryRows | PagedRows | Record) and bool(payload.shape.canonical)
@@ -44,9 +44,9 @@ def _is_plain(prepared: PreparedCall) -> bool:
 
 
 class Pace:
-    """Which operations' light answers are quick to protect. A thread protects those of an operation until one was
-    quick, and again for a while after a slow one, so that no upstream holds up the event loop often. The pages of an
-    upstream's list are redacted one by one, before it is protected; they count by themselves."""
+    """Knows which operations' light answers are quick to protect. A thread protects an operation's answers until one
+    was quick, and again for SLOW_PAUSE seconds after a slow one, so no upstream can often block the event loop. The
+    pages of an upstream's list are redacted one at a time before the list is protected, and are timed separately."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -75,8 +75,9 @@ pace = Pace()
 
 
 async def run(name: str, work: Callable[[], T], on_thread: Callable[[Callable[[], T]], Awaitable[T]]) -> T:
-    """Runs work that is usually light, on the event loop if it is quick. `name`: of its kind."""
+    """Runs work that is usually light, on the event loop if it is quick. `name`: work of the same name is timed
+    together."""
     if pace.is_quick(name):
-        with suppress(SynchronousOnlyOperation):  # it blocks after all: the configuration has changed, for example
+        with suppress(SynchronousOnlyOperation):  # it blocks after all, for example if the configuration has changed
             return pace.on_loop(name, work)
     return await on_thread(partial(pace.on_thread, name, work))

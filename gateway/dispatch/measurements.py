@@ -31,7 +31,7 @@ LONGEST_MESSAGE = 300  # characters
 MOST_NAMES = 30  # names of arguments
 SHORT = 2_000  # characters; shorter arguments are queued together with their call
 
-# By figure, the attribute of Call, or of Envelope, with its value.
+# For each figure, the attribute of Call or Envelope that has its value.
 CALL = {
     "request_id": "id",
     "caller": "caller.name",
@@ -114,12 +114,13 @@ class AnsweredCall(NamedTuple):
         )
 
     def after_storing(self) -> None:
-        """Nothing: `record` has kept its arguments, if they are kept."""
+        """Nothing to do: `record` has already passed the arguments on, if they are to be stored."""
 
 
 class FailedCall(NamedTuple):
-    """A failed call. `argument_names`: of any number and type. `arguments`: as JSON, to be kept on the writer's thread;
-    "" if that was done. `body`: the error as its client got it; empty if the client is gone."""
+    """A failed call. `argument_names`: of any number and type, because they were not validated. `arguments`: JSON that
+    the writer thread stores; "" if they were already passed on. `body`: the error as sent to the client; empty if the
+    client has disconnected."""
 
     ended: float  # time.time()
     milliseconds: float
@@ -206,7 +207,7 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
     use, ended = usage.of_this_call(), time.time()
     milliseconds = call.milliseconds
     if reason == "timeout" and use is not None and use.milliseconds > milliseconds / 2:
-        origin = Origin.UPSTREAM  # the policy's time was spent waiting for an upstream
+        origin = Origin.UPSTREAM  # most of the policy's time limit was spent waiting for an upstream
     text = kept_arguments.as_text(call)
     is_short = 0 < len(text) <= SHORT
     revision, arm = configuration.revision_and_arm(call.operation, call.caller.name)
@@ -232,7 +233,7 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
 
 
 def _short_names(call: Call) -> tuple[str, ...]:
-    """Names of arguments that may not be valid, and of any length."""
+    """Names of arguments, shortened: they were not validated, and may be of any length."""
     return tuple(str(name)[:LONGEST_MESSAGE] for name in list(call.arguments)[:MOST_NAMES])
 
 
@@ -247,7 +248,7 @@ def _of_call(facts: tuple[Any, ...]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def _own_word(text: str) -> str:
-    """The client's name or version as the client gave it. It may be any text."""
+    """The client's name or version, cleaned, because a client may send any text."""
     return cleaned(text, ())
 
 

@@ -1,4 +1,4 @@
-"""Who looks at fresh answers, beside telemetry. An application registers itself when it starts."""
+"""Observers of fresh answers, besides telemetry. Applications register them at the start."""
 
 import logging
 from collections.abc import Callable
@@ -15,16 +15,16 @@ _observers: list[Observer] = []
 
 
 def observe_with(observer: Observer) -> None:
-    """Registers an observer of every first answer that was made, rather than sent again, and is not an error."""
+    """Registers an observer of all answers except errors, cached answers and later pages."""
     _observers.append(observer)
 
 
 def answered(prepared: PreparedCall, payload: Payload | NativeResult | None, envelope: Envelope) -> None:
-    """Never raises: an observer's failure is no failure of the call."""
+    """Never raises: a failing observer must not fail the call."""
     if payload is None or prepared.request.snapshot is not None or envelope.failure is not None:
         return
     for observe in _observers:
         try:
             observe(prepared, payload, envelope)
         except Exception:
-            logger.exception("an answer was not observed")
+            logger.exception("an observer of answers has failed")

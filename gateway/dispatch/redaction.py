@@ -1,7 +1,7 @@
 """The only module that removes secrets from fetched data, before it is paged, stored, queried or counted.
 
-Data in our own database was redacted when it was written; such operations have `is_redacted` set. What the policy
-withholds is removed from it when it is read.
+Data in our own database was redacted when it was written; operations on it have `is_redacted` set. Fields that the
+policy withholds are removed from that data when it is read.
 """
 
 from dataclasses import dataclass, replace
@@ -21,9 +21,9 @@ from gateway.threads.bridge import run_sync
 
 
 def redacted(payload: Payload, visibility: Visibility, operation: str = "") -> Payload:
-    """The payload without its secrets, and without what the policy withholds. A list in memory is redacted when it is
-    read, an upstream's paged list page by page. Redacting a payload twice changes nothing. `operation`: whose paged
-    list it is; see RedactedPages."""
+    """The payload without its secrets, and without the fields that the policy withholds. A list in memory is redacted
+    when it is read, an upstream's paged list page by page. Redacting a payload twice changes nothing. `operation`: as
+    in RedactedPages."""
     match payload:
         case Record():
             (value,) = seen([payload.value], payload.shape, visibility)
@@ -44,8 +44,9 @@ def redacted(payload: Payload, visibility: Visibility, operation: str = "") -> P
 
 @dataclass(frozen=True)
 class RedactedPages:
-    """A `PageSource` that redacts each page. `shape`: that of the rows, unless a page has another. `operation`: whose
-    small pages are redacted on the event loop, if they are quick; empty: threads redact all."""
+    """A `PageSource` that redacts each page. `shape`: of the rows, unless a page has its own. `operation`: the name
+    under which small pages are timed, to redact them on the event loop if they are quick; empty: a thread redacts every
+    page."""
 
     source: PageSource
     shape: Shape

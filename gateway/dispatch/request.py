@@ -42,7 +42,7 @@ class PreparedCall:
 def prepare(call: Call, configuration: Configuration) -> PreparedCall:
     """Blocks only to read the snapshot of a cursor. Raises CallError."""
     operation = configuration.operations.get(call.operation, call.caller.tools.hidden)
-    # The version is taken before any data is read, so that a later change makes the answer outdated.
+    # The version is read before the data, so that a change in between makes the cached answer outdated.
     state = state_of(operation, configuration.revision) if configuration.is_current else None
     given = validated(operation, call.arguments)
     check_asking(operation, given, call.caller.visibility(operation.name))
@@ -99,6 +99,6 @@ def _hint(call: Call, operation: Operation, arguments: Mapping[str, Any]) -> dic
 
 
 def _as_taken(value: Any, schema: Mapping[str, Any]) -> Any:
-    """The value in the target operation's type: a row's key may be a number where a string is expected."""
+    """Converts a number to a string if the schema expects one: a row's key may be a number."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_number and schema.get("type") == "string" else value

@@ -1,7 +1,7 @@
 """The response cache: an equal call of the same caller over the same transport gets the stored response, byte for byte,
 while the data and configuration behind it have not changed. Such a call needs no thread, no query and no protection.
 
-Where the upstream must be called each time, the version of its data is compared: unchanged data is not protected again.
+If the upstream must be called each time, the version of its data is compared: unchanged data is not protected again.
 """
 
 import math
@@ -17,8 +17,8 @@ from context_protection.core.cache_budget import Cache, CacheBudget, cache_budge
 from context_protection.core.payloads import Envelope
 from gateway.catalog.operation import Operation
 
-CACHE_SECONDS = 60.0  # cursors in a cached response lose at most this much of their ten minutes
-OVERHEAD = 800  # bytes of a response and its key, measured, in addition to its body and arguments
+CACHE_SECONDS = 60.0  # cursors in a cached response lose at most this much of their lifetime of ten minutes
+OVERHEAD = 800  # measured bytes of a response and its key, besides the body and the arguments
 
 
 class CacheKey(NamedTuple):
@@ -70,7 +70,7 @@ class ResponseCache:
         return fresh
 
     def _is_valid(self, key: CacheKey, cached: CachedResponse, state: Hashable) -> bool:
-        """Drops the response if it is not."""
+        """Drops an invalid response from the cache."""
         if cached.until >= time.monotonic() and cached.state == state:
             return True
         self.entries.drop(key, cached)

@@ -1,5 +1,5 @@
-"""Rejects arguments that ask by what is withheld: `?doorCode=4711` finds a row or none, which shows whether the code is
-right, and an order shows which of two values is higher."""
+"""Rejects arguments that filter or sort by a withheld field, because the rows found would reveal its values:
+`?doorCode=4711` finds a row only if the code is right, and an order shows which of two values is higher."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ _BETWEEN_NAMES = re.compile(r"[\s,;:+|-]+")
 
 
 def check_asking(operation: Operation, given: Mapping[str, Any], visibility: Visibility) -> None:
-    """Rejects optional arguments of a read-only operation that ask by what is withheld from the caller: by their name,
-    also a nested one, by the fields that they compare, or as an order. Fields in queries are checked where they are
-    resolved. Raises InvalidArgument."""
+    """Rejects optional arguments of a read-only operation that filter or sort by a field withheld from the caller. The
+    field may be the argument itself, a name nested in its value, a field that it compares, or a field to sort by.
+    Fields in `where` and `aggregate` are checked where they are resolved. Raises InvalidArgument."""
     if operation.kind is Kind.ACTION:
         return
     every = under_all_names(visibility, operation.shape)
@@ -56,7 +56,7 @@ def _check_policy(
 
 
 def _paths_below(name: str, value: Any, schema: Any) -> Iterator[str]:
-    """Dotted paths of the optional names within an argument, at any depth."""
+    """Dotted paths of the optional names within an argument's value, at any depth."""
     pending = [(name, value, schema)]
     while pending:
         path, current, described = pending.pop()
@@ -75,9 +75,9 @@ def _paths_below(name: str, value: Any, schema: Any) -> Iterator[str]:
 def _withheld(argument: str, field: str, visibility: Visibility) -> InvalidArgument:
     what = shown(argument) if argument == field else f"{shown(argument)} ({shown(field)})"
     return InvalidArgument(
-        f"{what} asks by what is {why_withheld(field, visibility)}",
+        f"{what} filters or sorts by a field that is {why_withheld(field, visibility)}",
         reason="withheld_field",
         parameter=str(shown(argument)),
-        expected="arguments that do not name what is withheld",
+        expected="arguments that name no withheld field",
         suggestion=f"Leave {shown(argument)} out, or ask an operator to let this key see it.",
     )

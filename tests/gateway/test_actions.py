@@ -143,7 +143,7 @@ def test_a_cursor_that_has_expired_does_not_send_its_caller_back_to_the_action(
     done = offered(rows)
     error = doors.mcp("do_something", {"what": "x", "cursor": "no-cursor-of-ours"})["error"]
     assert error["reason"] == "cursor_invalid"
-    assert "does it once more" in error["data"]["suggestion"]
+    assert "repeats the action" in error["data"]["suggestion"]
     assert done.times == 0
 
 
@@ -153,7 +153,7 @@ def test_a_handle_that_has_expired_does_not_send_its_caller_back_to_the_action(d
     lose(handle)
     error = doors.mcp("result_get", {"handle": handle})["error"]
     assert error["reason"] == "handle_expired"
-    assert error["data"]["suggestion"].startswith("Calling do_something again does it once more")
+    assert error["data"]["suggestion"].startswith("Calling do_something again repeats the action")
     assert done.times == 1
 
 

@@ -140,7 +140,7 @@ def test_a_provider_that_fails_is_counted_left_alone_for_a_while_and_stood_in_fo
     assert KEY not in caplog.text
 
     provider.status = 200
-    now[0] = audit.LEFT_ALONE_SECONDS
+    now[0] = audit.PROVIDER_PAUSE_SECONDS
     assert counter.count("a text").source == TokenAudit.Source.PROVIDER
 
 

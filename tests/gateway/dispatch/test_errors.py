@@ -59,8 +59,8 @@ def error_of(operation: str, caller: Caller, failure: Exception) -> tuple[CallEr
         ("list_bookings", "Something failed on our side; nothing was changed.", "Try again."),
         (
             "send_note",
-            "Something failed on our side; it may have been done all the same.",
-            "Look whether it was done.",
+            "Something failed on our side; the action may have been carried out nevertheless.",
+            "Check whether it was carried out.",
         ),
     ],
 )
@@ -110,8 +110,8 @@ def test_a_failure_of_condensing_has_a_code_of_its_own(caller: Caller):
         ),
         (
             "send_note",
-            "A store of this server went away during the call; what was called may have been done all the same.",
-            "Look whether it was done before you call again.",
+            "A store of this server became unavailable; the action may have been carried out nevertheless.",
+            "Check whether it was carried out before you call again.",
         ),
     ],
 )
@@ -152,7 +152,7 @@ def test_an_error_of_the_caller_is_passed_on_and_recorded(caller: Caller):
 def test_an_action_is_never_suggested_again_for_a_cursor(operation: str, caller: Caller):
     error, _ = error_of(operation, caller, invalid_cursor("cursor_invalid", "x", "No."))
     again = "Start again without cursor; use each nextCursor within 10 minutes."
-    once_more = "Calling it without cursor does it once more: do so only if that is intended."
+    once_more = "Calling it without cursor repeats the action: do so only if that is intended."
     assert error.suggestion == (once_more if operation == "send_note" else again)
     assert (error.reason, error.value) == ("cursor_invalid", "x")
 
@@ -161,7 +161,7 @@ def test_an_action_is_never_suggested_again_for_a_cursor(operation: str, caller:
 def test_an_action_is_never_suggested_again_for_a_handle(made_by: str, caller: Caller):
     expired = invalid_handle("h", SnapshotOrigin(made_by, "key:0", {}))
     error, _ = error_of("result_get", caller, expired)
-    once_more = "Calling send_note again does it once more: do so only if that is intended."
+    once_more = "Calling send_note again repeats the action: do so only if that is intended."
     assert error.suggestion == (once_more if made_by == "send_note" else expired.suggestion)
 
 

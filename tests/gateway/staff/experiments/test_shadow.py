@@ -129,7 +129,7 @@ def test_what_goes_wrong_there_breaks_no_call(
     running("list_bookings")
     with caplog.at_level(logging.ERROR):
         assert doors.rest("list_bookings", {})["items"]
-    assert "an answer was not observed" in caplog.text
+    assert "an observer of answers has failed" in caplog.text
 
 
 def store(made: Experiment, callers: int, calls: int) -> None:
