@@ -1,6 +1,6 @@
 """Discovery of connectors, the sources of operations. A folder with a `connector.py` is a connector. One with an
-`apps.py` is also a Django application, and one with a `urls.py` also serves the addresses in it. No other registration
-is needed."""
+`apps.py` is also a Django application, and one with a `urls.py` also serves those URLs. No other registration is
+needed."""
 
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def with_module(name: str) -> list[str]:
-    """The packages below this one that have a module of this name, as dotted paths: gateway.connectors.hostaway."""
+    """The dotted paths of the subpackages that have a module of this name, such as gateway.connectors.hostaway."""
     found = Path(__file__).parent.glob(f"*/{name}.py")
     return sorted(f"{__name__}.{module.parent.name}" for module in found)
 

@@ -19,10 +19,11 @@ def _nothing() -> Sequence[Any]:
 @dataclass(frozen=True)
 class Connector:
     """The operations of a `switchable` connector can be switched off in the admin. `operations` are fixed for the life
-    of the process. `source` returns those that change with the configuration, and runs on a thread after each change.
-    `identifiers` complete record ids, by operation name. `schedule` holds Celery's periodic tasks, by name. `probes`
-    returns those of its upstreams, and may block. `switches` returns a row for each tool that can be switched by
-    itself, on or off, and may block. `start` and `stop` run on the event loop of every process that serves requests."""
+    of the process. `source` returns the operations that depend on the configuration; it runs on a thread after each
+    change of it. `identifiers` maps operation names to functions that complete record ids. `schedule` maps names to
+    Celery's periodic tasks. `probes` returns the probes of the connector's upstreams. `switches` returns a row for each
+    tool that can be switched on and off individually. `probes` and `switches` may block. `start` and `stop` run on the
+    event loop of every process that serves requests."""
 
     name: str
     switchable: bool = False

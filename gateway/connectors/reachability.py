@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Reachability:
-    """`answer`: what came, such as "3 tools"; `failure`: why nothing did, else empty. `advice`: what staff may do."""
+    """`answer`: a summary of the answer, such as "3 tools". `failure`: why the test failed; empty if it succeeded.
+    `advice`: what staff can do next."""
 
     upstream: str
     milliseconds: int
@@ -16,7 +17,7 @@ class Reachability:
     @property
     def in_words(self) -> str:
         took = f"{self.milliseconds:,} ms"
-        told = f"Test failed after {took}: {self.failure}" if self.failure else (
+        result = f"Test failed after {took}: {self.failure}" if self.failure else (
             f"{self.upstream} answers: {self.answer} in {took}."
         )  # fmt: skip
-        return f"{told} {self.advice}".strip()
+        return f"{result} {self.advice}".strip()

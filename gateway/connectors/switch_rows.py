@@ -1,4 +1,4 @@
-"""The switches of single tools, as connectors keep them."""
+"""The switches of individual tools."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from gateway.access.tool_switch import ToolSwitch
 
 @dataclass(frozen=True, slots=True)
 class SwitchRow:
-    """A tool that can be switched on and off by itself. `tool`: its name as clients have it. `tokens`: of its
-    definition when it was last read. `row`: where its switch is stored. `has_effect`: not while all tools of its API or
-    server are off."""
+    """A tool that can be switched on and off individually. `tool`: the name that clients see. `reads`: whether it only
+    reads. `tokens`: the size of its definition when that was last read. `row`: the model instance that stores the
+    switch. `has_effect`: False while all tools of its API or server are off."""
 
     tool: str
     reads: bool

@@ -1,4 +1,4 @@
-"""The checkbox of a tool, as the pages of the admin have it. A script reads its attributes, and warns if the tool list
+"""The checkbox in the admin that switches a tool on or off. A script reads its attributes, and warns if the tool list
 would no longer fit its budget."""
 
 from typing import Any
@@ -7,7 +7,7 @@ from django.forms import ModelForm
 
 
 class ToolSwitchForm(ModelForm):  # type: ignore[type-arg]  # no generic at run time
-    """Base for the form of a row that is a tool, with `enabled`, `is_gone` and the `tokens` of its definition."""
+    """Base form for models of tools, which have the fields `enabled`, `is_gone` and `tokens`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

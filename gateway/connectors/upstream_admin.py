@@ -23,23 +23,23 @@ from gateway.upstreams.models import WithCredential
 
 
 class UpstreamAdmin(CredentialAdmin):
-    """A subclass says which tools a name changes, and how the connection is tested."""
+    """Subclasses define which tools a rename affects, and how the connection is tested."""
 
     change_form_template = "admin/upstream.html"
 
     def renamed_tools(self, row: WithCredential, name: str) -> Mapping[str, str]:
-        """The new names of the row's tools by their old ones."""
+        """Maps the old name of each affected tool to its new name."""
         raise NotImplementedError
 
     def name_problem(self, name: str) -> str | None:
-        """The reason why no row can have this name, in addition to the model's rules."""
+        """Why no row can have this name, beyond the model's own validation; None if a row can."""
         return None
 
-    def tried(self, request: HttpRequest, row: Any) -> Reachability:
-        """Tests the saved row. Blocks until the test has ended."""
+    def test_connection(self, request: HttpRequest, row: Any) -> Reachability:
+        """Tests the connection of the saved row. Blocks until the test has ended."""
         raise NotImplementedError
 
-    # -- Another name -------------------------------------------------------------------------------
+    # -- Renaming -----------------------------------------------------------------------------------
 
     def get_urls(self) -> list[URLPattern]:
         page = self.admin_site.admin_view(self.rename_view)
@@ -48,7 +48,7 @@ class UpstreamAdmin(CredentialAdmin):
     def save_model(
         self, request: HttpRequest, obj: WithCredential, form: ModelForm[WithCredential], change: bool
     ) -> None:
-        """Does not save a name that changes tools: `response_change` redirects to the page that confirms it."""
+        """Does not save a new name that would rename tools: `response_change` redirects to the confirmation page."""
         before = type(obj)._default_manager.get(pk=obj.pk) if change else None
         if before is not None and self.renamed_tools(before, obj.name):
             request.asked_name, obj.name = obj.name, before.name  # type: ignore[attr-defined]
@@ -110,16 +110,16 @@ class UpstreamAdmin(CredentialAdmin):
             row.save()
             former_names.rename(names)
             self.log_change(request, row, f"Renamed from {before} to {name}, with {len(names):,} tools.")
-        told = f"Renamed {before} to {name}, and {len(names):,} of its tools with it, also in budgets and keys."
-        messages.success(request, f"{told} Their old names reach them for {former_names.DAYS} days.")
+        renamed = f"Renamed {before} to {name}, and {len(names):,} of its tools with it, also in budgets and keys."
+        messages.success(request, f"{renamed} Their old names keep working for {former_names.DAYS} days.")
         return HttpResponseRedirect(reverse(f"admin:{self._address('change')}", args=[row.pk]))
 
     def _address(self, page: str) -> str:
         return f"{self.opts.app_label}_{self.opts.model_name}_{page}"
 
-    # -- A test -------------------------------------------------------------------------------------
+    # -- Testing the connection ---------------------------------------------------------------------
 
     def _tested(self, request: HttpRequest, row: WithCredential) -> HttpResponse:
-        found = self.tried(request, row)
+        found = self.test_connection(request, row)
         messages.add_message(request, messages.ERROR if found.failure else messages.SUCCESS, found.in_words)
         return HttpResponseRedirect(request.path)

@@ -42,13 +42,13 @@ class SyncStateAdmin(LiveAccountAdmin):
 
     @admin.display(description="left out")
     def records_left_out(self, state: SyncState) -> int:
-        """Only the number; the state's own page lists the records."""
+        """The number of records; the state's own page lists them."""
         return len(state.left_out)
 
     @admin.action(description="Try again now, without the pause", permissions=["retry"])
     def try_again(self, request: HttpRequest, states: QuerySet[SyncState]) -> None:
         states.update(retry_at=None, attempts=0)
-        messages.success(request, "The next sync, within minutes, tries again.")
+        messages.success(request, "The next sync starts within minutes, and tries again.")
 
 
 @admin.register(WebhookEvent)
@@ -60,8 +60,8 @@ class WebhookEventAdmin(LiveAccountAdmin):
     exclude = ("body",)
     actions = ("apply_again",)
 
-    @admin.action(description="Apply the failed ones again", permissions=["retry"])
+    @admin.action(description="Apply failed events again", permissions=["retry"])
     def apply_again(self, request: HttpRequest, events: QuerySet[WebhookEvent]) -> None:
         again = events.filter(outcome=WebhookEvent.EventOutcome.FAILED)
         count = again.update(outcome=WebhookEvent.EventOutcome.WAITING, attempts=0)
-        messages.success(request, f"{count} of them will be applied within a minute.")
+        messages.success(request, f"{count} failed events will be applied again within a minute.")

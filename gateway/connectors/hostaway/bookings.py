@@ -258,7 +258,7 @@ SECTIONS = (
 
 
 def _base_rate(finance: Any) -> Any:
-    """The amount of the stay itself in upstream's list of finance fields."""
+    """The price of the stay without fees and taxes, from upstream's list of finance fields."""
     lines = [line for line in finance if isinstance(line, dict)] if isinstance(finance, list) else []
     return next((line.get("value") for line in lines if line.get("name") == "baseRate"), None)
 
@@ -284,6 +284,6 @@ BOOKINGS = FieldTable(
         "policies": "system",
         "priceBreakdown": "financial",
         "propertyDetails": "stay",
-        "amenities": "stay",  # the property's; the booking has its id and name only
+        "amenities": "stay",  # a booking holds only the property's id and name, not its amenities
     },
 )

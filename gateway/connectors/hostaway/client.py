@@ -14,7 +14,7 @@ from gateway.upstreams.request import Request, Response
 
 PAGE_ROWS = 100
 DEEPEST_ROW = json_depth.DEEPEST - 2  # minus the envelope and the list that contain the row
-LONGEST_SAID = 300  # quoted characters of upstream's message
+LONGEST_MESSAGE = 300  # characters of upstream's message that an error quotes
 NO_SUCH_OBJECT = 404
 Row = Mapping[str, Any]
 
@@ -29,7 +29,7 @@ class Fetching(Protocol):
 @dataclass(frozen=True)
 class Resource:
     """One type of object. `by_id`: the next page is requested by the last row's id, not by an offset. `changes`:
-    upstream can list the objects changed since a day. `one_by_one`: single objects can be requested."""
+    upstream can list the objects changed since a date. `one_by_one`: single objects can be requested."""
 
     name: str
     path: str
@@ -106,7 +106,7 @@ class HostawayClient:
         try:
             envelope = read(response)
         except orjson.JSONDecodeError:
-            raise garbled("an answer that is no JSON") from None
+            raise garbled("an answer that is not JSON") from None
         if not isinstance(envelope, dict) or "status" not in envelope:
             raise garbled("an answer without its envelope")
         if envelope["status"] != "success":
@@ -135,27 +135,27 @@ def http_status(error: Exception) -> int | None:
 
 def garbled(what: str) -> UpstreamGarbled:
     return UpstreamGarbled(
-        f"Hostaway gave {what}.",
+        f"Hostaway returned {what}.",
         reason="upstream_garbled",
-        suggestion="Try again later; if it stays, HOSTAWAY_BASE_URL may not be the address of its API.",
+        suggestion="Try again later. If the error persists, check that HOSTAWAY_BASE_URL is the address of its API.",
     )
 
 
 def _rejected(status: int, envelope: Mapping[str, Any]) -> UpstreamRefused:
     """Envelopes with the status `fail` have their message under `message` or `result`."""
-    said = envelope.get("message") or envelope.get("result")
-    text = "".join(each for each in said if each.isprintable())[:LONGEST_SAID] if isinstance(said, str) else ""
+    message = envelope.get("message") or envelope.get("result")
+    text = "".join(each for each in message if each.isprintable())[:LONGEST_MESSAGE] if isinstance(message, str) else ""
     return UpstreamRefused(
         "Hostaway refused the request.",
         reason="upstream_refused",
-        suggestion="Its message, where there is one, is under data.upstream.",
+        suggestion="Hostaway's message, if it sent one, is in data.upstream.",
         upstream={"status": status, **({"message": text} if text else {})},
     )
 
 
 def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Mapping[str, Any]) -> int | None:
     """The position after a page; None after the last page, which has fewer rows than its limit. Upstream may lower the
-    requested limit, and then returns the one it used."""
+    requested limit, and then returns the limit that it used."""
     most = min(resource.page_rows, _number(envelope.get("limit")) or resource.page_rows)
     if len(rows) < most:
         return None
@@ -163,7 +163,7 @@ def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Map
         return position + len(rows)
     last = _id(rows[-1])
     if last is None or last == position:
-        raise garbled("a page after which there is no next one")
+        raise garbled("a full page whose last id is missing or repeated")
     return last
 
 

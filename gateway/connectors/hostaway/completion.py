@@ -35,7 +35,7 @@ def document_ids(text: str, typed: Typed) -> Sequence[str]:
 
 
 def text_ids(text: str, typed: Typed) -> Sequence[str]:
-    """Ids of documents that have a text, not just facts about a file."""
+    """Ids of the documents that are text."""
     documents = Document.objects.filter(id__startswith=text, content__isnull=False).order_by("id")
     return list(documents.values_list("id", flat=True)[:MOST])
 

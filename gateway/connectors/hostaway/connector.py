@@ -22,7 +22,7 @@ def _operations() -> list[Operation]:
 
 
 def _probes() -> list[Probe]:
-    """The live account's. The sample account has no upstream."""
+    """The probe of the live account. The sample account has no upstream."""
     account = live.account()
     if account is None:
         return []

@@ -1,4 +1,4 @@
-"""A stored document: a text that is read piece by piece, or a few facts about a file that is not text."""
+"""A stored document: a text that is read piece by piece, or the metadata of a file that is not text."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

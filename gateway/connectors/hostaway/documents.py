@@ -114,7 +114,7 @@ def _row(document: Document) -> dict[str, Any]:
         "mediaType": document.media_type,
         "encoding": document.encoding,
         "lines": document.lines,
-        "bytes": document.content.bytes if document.content else document.bytes,  # the text's, if the file is text
+        "bytes": document.content.bytes if document.content else document.bytes,  # of the text, if the file is text
         "estimatedTokens": document.estimated_tokens,
         "updatedOn": moment(document.updated_on),
     }

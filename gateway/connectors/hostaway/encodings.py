@@ -76,7 +76,7 @@ class FileSource:
 @dataclass(frozen=True, slots=True)
 class Figures:
     """The size and digest of a text whose secrets are masked. `digest`: hexadecimal SHA-256 of its UTF-8. `bytes`: its
-    size in UTF-8. `encoding`: that of the file."""
+    size in UTF-8. `encoding`: the encoding of the file."""
 
     encoding: str
     digest: str
@@ -87,7 +87,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What was found by reading a file to its end. `figures` is None if it is not text: it contains NUL, or no encoding
+    """The result of reading a whole file. `figures` is None if the file is not text: it contains NUL, or no encoding
     fits."""
 
     source: FileSource
@@ -105,8 +105,8 @@ def read_file(place: Path | bytes) -> File:
 
 
 def _figures(source: FileSource) -> Figures | None:
-    """Decodes as the byte order mark says, or as UTF-8. If the bytes are not UTF-8, guesses the encoding from those
-    around the first invalid one."""
+    """Decodes in the encoding of the byte order mark, or else in UTF-8. If the bytes are not UTF-8, guesses the
+    encoding from those around the first invalid one."""
     head = source.sample(0)
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), UTF_8)
     try:
@@ -121,7 +121,7 @@ def _figures(source: FileSource) -> Figures | None:
 
 
 def _guessed(sample: bytes) -> str | None:
-    import charset_normalizer  # takes 3 MB
+    import charset_normalizer  # loaded only when needed: it takes 3 MB of memory
 
     matches = list(charset_normalizer.from_bytes(sample, cp_exclusion=_NOT_GUESSED, enable_fallback=False))
     if not matches:

@@ -24,7 +24,7 @@ COMMON_COLUMNS = frozenset(each.name for each in UpstreamObject._meta.local_fiel
 
 @dataclass(frozen=True, eq=False)
 class FieldTable:
-    """A type of Hostaway objects. Rows, previews and parameters have the order of `fields`.
+    """All declarations of one type of Hostaway object. Rows, previews and parameters have the order of `fields`.
 
     `examples` are those of the list's `where` and `aggregate`. `created` and `updated` name upstream's fields with the
     creation and change times; the first valid time is used. `left_out_of_lists` names fields, at any depth, that only
@@ -83,7 +83,7 @@ class FieldTable:
 
     @cached_property
     def query_columns(self) -> QueryColumns:
-        """The declared columns of queries. Queries can also use any other field name of upstream."""
+        """The declared columns of queries. Queries can also use any other of upstream's field names."""
         return QueryColumns(tuple(each.query_column() for each in self.fields if each.type), self.shape)
 
     @property
@@ -94,12 +94,12 @@ class FieldTable:
 
     @cached_property
     def orders(self) -> Mapping[str, str]:
-        """The columns to sort by, by canonical name."""
+        """Maps the canonical names of the fields that lists can be sorted by to their columns."""
         return {each.name: each.column for each in self.fields if each.column}
 
     @cached_property
     def order_names(self) -> Mapping[str, str]:
-        """The canonical names of the fields to sort by, by their other names: upstream's, and those that `fields`
+        """Maps other names of sortable fields to their canonical names: upstream's names, and the aliases that `fields`
         accepts."""
         by_path = {each.path: each.name for each in self.fields if each.column}
         others = {each.name: by_path[each.path] for each in self.aliases if not each.convert and each.path in by_path}
@@ -114,7 +114,7 @@ class FieldTable:
 
     @cached_property
     def parameter_aliases(self) -> Mapping[str, tuple[str, ...]]:
-        """Parameters by upstream's name of the field that they compare."""
+        """Maps upstream's name of a field to the parameter that compares the field."""
         return {
             folded(each.source): (wanted.parameter,)
             for each, wanted in self._filters
@@ -123,7 +123,7 @@ class FieldTable:
 
     @cached_property
     def compares(self) -> Mapping[str, tuple[str, ...]]:
-        """The names of the field that each parameter compares."""
+        """Maps each parameter to the names of the field that it compares."""
         return {wanted.parameter: (each.name, each.path) for each, wanted in self._filters}
 
     def conditions(self, arguments: Mapping[str, Any]) -> list[Q]:

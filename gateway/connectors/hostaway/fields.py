@@ -31,7 +31,7 @@ class FieldType:
     shown: Convert | None = None
     lowest: Convert = lambda value: value
     highest: Convert = lambda value: value
-    unit: str = ""  # name of the field with the unit of the numbers
+    unit: str = ""  # name of the field that holds the unit of the number
 
 
 def number(value: Decimal | float | None) -> int | float | None:
@@ -47,7 +47,7 @@ def moment(value: datetime | None) -> str | None:
 
 
 def _exact(value: Any) -> Decimal:
-    """The decimal as written, as a bound at the nearest float could exclude the amount itself."""
+    """The number exactly as written. As a float it would be rounded, and could exclude an amount that equals it."""
     return Decimal(str(value))
 
 

@@ -1,5 +1,5 @@
-"""Freshness of the copy. Calls read it from a cache in the process, which is reloaded when the contents have changed,
-and after each sync run."""
+"""How fresh the stored copy of the account is. Calls read this from a cache in the process, which is reloaded after
+each sync run and any other change of the contents."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Freshness:
     def note(self, now: datetime) -> dict[str, Any]:
         """Entries for a response's `meta`."""
         if self.error == NOT_AVAILABLE and self.as_of is None:
-            return {"notes": [f"Hostaway does not give {self.resource} of this account."]}
+            return {"notes": [f"Hostaway does not provide {self.resource} for this account."]}
         as_of = {"asOf": _iso(self.as_of)} if self.as_of else {}
         return {**as_of, "stale": True} if self.is_stale(now) else as_of
 
@@ -63,7 +63,7 @@ loaded = Live(_by_model, contents)
 
 
 def note(model: type[UpstreamObject]) -> dict[str, Any]:
-    """Entries for `meta`: `asOf`, and `stale` if that is too old; empty for the sample account."""
+    """Entries for `meta`: `asOf`, and `stale` if that time is too long ago; empty for the sample account."""
     freshness = loaded.get().get(model)
     return freshness.note(timezone.now()) if freshness else {}
 

@@ -37,7 +37,7 @@ FIELDS = (
         source="specialStatus",
         column="status",
         in_row=True,
-        convert=lambda special: special or "active",  # upstream names only the exceptions
+        convert=lambda special: special or "active",  # upstream sets a status only for listings that are not active
     ),
     ResourceField(
         "city",

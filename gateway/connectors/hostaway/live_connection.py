@@ -11,9 +11,10 @@ from gateway.upstreams.limits import CallLimits, Rate
 from gateway.upstreams.registry import upstreams
 
 NAME = "hostaway"
-# Upstream allows this many requests in 10 seconds, by time of arrival, which differs slightly from time of sending.
+# Upstream allows this many requests in 10 seconds. It measures when requests arrive, not when they are sent: hence the
+# extra half second.
 RATES = (Rate("ip", 15, 10.5), Rate("account", 20, 10.5))
-WAIT_SECONDS = 45.0  # only background tasks call upstream: nobody waits while they wait for their turn
+WAIT_SECONDS = 45.0  # so long because only background tasks call upstream, and no client waits for them
 USABLE_AFTER = 1.0  # seconds after a token is issued
 
 

@@ -8,7 +8,7 @@ from django.db import models
 class UpstreamObject(models.Model):
     """`id` is upstream's. `seq` grows with every insert; a snapshot takes its watermark from it."""
 
-    SEALED_CONTENT: ClassVar[str] = "sealed"  # the column that is sealed again when keys rotate
+    SEALED_CONTENT: ClassVar[str] = "sealed"  # the column that is encrypted again when keys rotate
 
     seq = models.BigAutoField(primary_key=True)
     id = models.BigIntegerField(unique=True)
@@ -26,9 +26,9 @@ class UpstreamObject(models.Model):
 
 
 def _newest_first(name: str, *columns: str) -> models.Index:
-    """An index in the order of lists. It also holds `columns`, so that a list that is filtered by them, or aggregated,
-    reads no rows: in SQLite they are behind `data`, which takes most of the time. Only short columns: Postgres limits
-    an entry to 2,700 bytes."""
+    """An index in the order of lists. It also contains `columns`, so that lists are filtered and aggregated by them
+    without reading the table. In SQLite, reading a row means reading past its large `data`, which takes most of the
+    time. The columns must be short: Postgres limits an index entry to 2,700 bytes."""
     order = models.F("inserted_on").desc(), models.F("id").desc()
     return models.Index(*order, *columns, name=f"{name}_newest_first")
 
@@ -104,7 +104,7 @@ class Transaction(UpstreamObject):
 
 class DocumentContent(models.Model):
     """One version of a document's text, stored in pieces. It is immutable, so that a snapshot reads the same text to
-    its end. A version without a document is purged after the cursors into it have expired."""
+    the end. A version without a document is purged after the cursors into it have expired."""
 
     digest = models.CharField(primary_key=True, max_length=64, help_text="SHA-256 of the text as UTF-8, hexadecimal")
     chars = models.PositiveBigIntegerField()
@@ -118,7 +118,8 @@ class DocumentContent(models.Model):
 
 
 class TextPiece(models.Model):
-    """A piece of CHARS characters, so that the piece at any position can be computed. The last piece may be shorter."""
+    """A piece of exactly CHARS characters, so that the number of the piece at any position can be computed. Only the
+    last piece of a text may be shorter."""
 
     CHARS = 1 << 16
 
@@ -235,8 +236,8 @@ class Lease(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """An event sent by upstream. `body` is sealed, and emptied once the event is applied, as the store then has the
-    object."""
+    """An event sent by upstream. `body` is encrypted. It is emptied once the event is applied, as the store then has
+    the object."""
 
     SEALED_CONTENT: ClassVar[str] = "body"
 

@@ -1,5 +1,5 @@
-"""Original values that redaction has masked in a stored object, sealed in its row. Only API keys that may reveal a
-field see its value."""
+"""The original values that redaction has masked in a stored object. They are stored encrypted in the object's row. Only
+API keys that may reveal a field see its value."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -17,14 +17,15 @@ Patch = list[tuple[list[str | int], Any]]  # the path of each value, and the val
 
 
 def sealed(upstream: Mapping[str, Any], findings: Iterable[Finding]) -> str:
-    """Seals the values of `upstream` that `findings` name; returns "" if there are none."""
+    """The values of `upstream` that `findings` name, encrypted; "" if there are none."""
     paths = dict.fromkeys(finding.path for finding in findings)
     patch = [(list(path), reduce(_below, path, upstream)) for path in paths]
     return vault().seal(orjson.dumps(patch).decode()) if patch else ""
 
 
 def opened(seal: str) -> Patch:
-    """Empty if none of our keys can open the seal; the values then stay masked until the object is synced again."""
+    """The decrypted values. Empty if no key can decrypt them; they then stay masked until the object is synced
+    again."""
     if not seal:
         return []
     try:

@@ -1,4 +1,4 @@
-"""Texts stored as pieces in the database, so that any range of a text of any size is read by primary key."""
+"""Texts stored as pieces in the database, so that any range of even a very long text is read by primary key."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -47,7 +47,8 @@ def _pieces(parts: Iterable[str]) -> Iterator[str]:
 
 def _store(digest: str, batch: list[TextPiece]) -> None:
     with transaction.atomic():
-        if not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():  # else another process stored it
+        # Not if another process has stored the text.
+        if not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():
             TextPiece.objects.bulk_create(
                 batch,
                 update_conflicts=True,

@@ -74,7 +74,7 @@ def day(name: str, text: str) -> date:
 
 def month(name: str, text: str) -> Month:
     match = re.fullmatch(r"([0-9]{4})-(0[1-9]|1[0-2])", text)
-    # Python's calendar has no month before its first year and none after its last.
+    # Not the first and last years of Python's calendar, where a month may lack the one before or after it.
     if match is None or not date.min.year < int(match[1]) < date.max.year:
         raise _wrong(name, text, "a month as YYYY-MM", f"Set {name} to a month such as {Month(today())}.")
     return Month(date(int(match[1]), int(match[2]), 1))
@@ -97,7 +97,7 @@ def words(name: str, text: str) -> str:
     is_plain = not any(unicodedata.category(each) == "Cc" and each not in "\n\t" for each in text)
     if is_plain and len(text) <= LONGEST_WORDS:
         return text
-    raise _wrong(name, text, f"a text of at most {LONGEST_WORDS} characters", f"Set {name} to a word or two of it.")
+    raise _wrong(name, text, f"a text of at most {LONGEST_WORDS} characters", f"Set {name} to one or two words.")
 
 
 def booking(name: str, text: str) -> Booking:
@@ -115,7 +115,7 @@ def listing(name: str, text: str) -> Listing:
     named = list(listings.filter(name__iexact=text).order_by("id")[:5])
     if len(named) == 1:
         return named[0]
-    expected = "the id of a listing of the account, or the name of just one"
+    expected = "the id of a listing of the account, or a name that only one listing has"
     if named:
         raise _wrong(name, text, expected, f"Set {name} to one of: {', '.join(str(each.id) for each in named)}.")
     close = nearest(text, listings.values_list("name", flat=True)[: completion.MOST])
@@ -128,7 +128,7 @@ def text_document(name: str, text: str) -> str:
         return text
     close = nearest(text, completion.text_ids("", {}))
     suggestion = f"Did you mean {close}?" if close else "Find the id with list_documents."
-    raise _wrong(name, text, "the id of a text among the documents", suggestion)
+    raise _wrong(name, text, "the id of a document that is text", suggestion)
 
 
 def period(name: str, text: str) -> str:

@@ -1,7 +1,7 @@
 """Hostaway's prompts: common tasks of people who run short-term rentals.
 
 Each prompt uses the cheapest calls: totals by `aggregate`, rows by `where` with only the necessary fields, and large
-results behind a handle. Calls set no `limit` except 1, as ops set its range.
+results behind a handle. Calls set no `limit` other than 1, as ops staff configure its range.
 """
 
 from collections.abc import Mapping
@@ -33,9 +33,10 @@ def _arrivals(date: date) -> PromptMessage:
             _by("list_bookings", arriving, "id", "propertyId", "checkInTime", "paymentStatus"),
             _by("list_bookings", leaving, "id", "propertyId", "checkOutTime"),
         ],
-        check="which listings are left and entered on the same day (a propertyId of call 3 in call 2), and whether "
-        "fewer than four hours lie between checkOutTime and checkInTime; two arrivals at one listing: an overbooking; "
-        "a paymentStatus that is not Paid; wishes in guestNote and hostNote that somebody has to act on.",
+        check="at which listings one guest leaves and another arrives on this day (a propertyId in calls 2 and "
+        "3), and whether fewer than four hours lie between checkOutTime and checkInTime; two arrivals at one listing, "
+        "which are an overbooking; a paymentStatus that is not Paid; wishes in guestNote and hostNote that somebody "
+        "has to act on.",
         report="a table by listing (booking id, guest, guests, nights, check-in, turnover yes or no, payment), then "
         "the things to do today, the most urgent first. If nobody arrives, say so.",
     )
@@ -67,7 +68,7 @@ def _unpaid_arrivals(days: int) -> PromptMessage:
             ),
         ],
         check="who arrives within three days; the largest totals of each currency (never add currencies up); channels "
-        "that collect from the guest themselves, such as airbnbOfficial, where nothing need be asked of the guest.",
+        "that collect the payment themselves, such as airbnbOfficial, where the guest need not be asked to pay.",
         report="the totals by currency, then a table in order of arrival (booking id, arrival, total, currency, "
         "status, channel), each with the next step: charge, remind, or leave to the channel.",
     )
@@ -101,9 +102,9 @@ def _audit_booking(booking: Booking) -> PromptMessage:
         calls,
         check="nights against the two dates; other confirmed stays at the listing in the same nights; what was charged "
         "and refunded against totalPrice and paymentStatus; transactions that failed or are long pending; a cancelled "
-        "booking with money kept, or a confirmed one without any; open wishes in the notes.",
-        report="one sentence whether the booking is in order, then each finding with the figures or ids that show it "
-        "and what to do, the costliest first.",
+        "booking whose payment was not refunded, or a confirmed one without any payment; open wishes in the notes.",
+        report="one sentence on whether the booking is in order, then each finding with the figures or ids that show "
+        "it and what to do, the costliest first.",
     )
 
 
@@ -126,7 +127,7 @@ def _reconcile_booking(booking: Booking) -> PromptMessage:
         ],
         check="that the fields of financeField with isIncludedInTotalPrice add up to totalPrice; paid charges less "
         "refunds against totalPrice; payouts against totalPrice less the channel's commission; charges that were made "
-        "twice; what failed or is pending; another currency than the booking's.",
+        "twice; transactions that failed or are pending, or are in another currency than the booking.",
         report="a statement (price, charged, refunded, paid out, open) in the booking's currency, whether it balances, "
         "and each difference with the ids of its transactions.",
     )
@@ -155,7 +156,7 @@ def _monthly_revenue(month: Month, status: str) -> PromptMessage:
         check=f"{month} against {month.before} for each listing; revenue per night; listings without a booking in "
         f"{month}, which have no group. Never add or compare amounts of different currencies.",
         report="a table by currency (listing, bookings, nights, revenue, per night, change to the month before), the "
-        "totals of each currency, and in two sentences what stands out.",
+        "totals of each currency, and two sentences on what stands out.",
     )
 
 
@@ -172,8 +173,8 @@ def _revenue_by_city(month: Month) -> PromptMessage:
             call("result_query", handles={"b": HANDLE, "l": SECOND_HANDLE}, sql=sql),
         ],
         check="revenue per night of each city. Never add or compare amounts of different currencies.",
-        report="a table by currency (city, bookings, nights, revenue, per night), the totals of each currency, and in "
-        "two sentences what stands out.",
+        report="a table by currency (city, bookings, nights, revenue, per night), the totals of each currency, and "
+        "two sentences on what stands out.",
     )
 
 
@@ -210,16 +211,16 @@ def _occupancy(listing: Listing, month: Month) -> PromptMessage:
 
 def _find_in_notes(text: str, month: Month) -> PromptMessage:
     return PromptMessage(
-        f"Find what guests and hosts wrote of a matter, in the bookings that arrive in {month}.",
+        f"Find what guests and hosts wrote about a topic, in the bookings that arrive in {month}.",
         [
             call("list_bookings", where=month.arrivals, limit=1, fields="id,guestNote,hostNote"),
             call("result_search", handle=HANDLE, text=text),
         ],
         of_handle=True,
-        check="only hits whose path is guestNote, hostNote or comment; leave out chance hits of the same letters. Try "
-        "a second word for the matter, or the guests' language, with the same call. Without a resultHandle, call 1 "
-        "shows the only booking, or that there is none.",
-        report="how many bookings speak of it, then each with its id, what is said in a few words, and whether "
+        check="only hits whose path is guestNote, hostNote or comment; leave out words that only contain the "
+        "same letters. Try a second word for the topic, or the guests' language, with the same call. Without a "
+        "resultHandle, call 1 shows the only booking, or that there is none.",
+        report="how many bookings mention it, then each with its id, a summary in a few words, and whether "
         "somebody has to act. Quote no contact data.",
     )
 
@@ -228,7 +229,7 @@ def _find_in_notes(text: str, month: Month) -> PromptMessage:
 
 
 def _log_issues(document: str, period: str) -> PromptMessage:
-    """`period`: how the lines of a day or a month begin; empty for all lines."""
+    """`period`: the day or month of the lines, as the log writes it; empty for all lines."""
     when = rf"\b{period}.*" if period else ""
     return PromptMessage(
         f"Find what went wrong in the log, {f'in {period}' if period else 'in all of it'}.",
@@ -238,10 +239,10 @@ def _log_issues(document: str, period: str) -> PromptMessage:
             call("result_search", handle=HANDLE, regex=rf"{when}\bWARN(ING)?\b"),
         ],
         of_handle=True,
-        check="meta.totalCount for how many there are. Read every error; of warnings the first page tells the kinds. "
+        check="meta.totalCount for how many there are. Read every error; for warnings, the first page shows the kinds. "
         "Around an error, read ten lines before and after it: call 1 with other lines. Errors that "
-        "repeat are one issue: count them with a regex of their own words. Without a resultHandle, call 1 was all of "
-        "the text.",
+        "repeat are one issue: count them with a regex of their own words. Without a resultHandle, call 1 has the "
+        "whole text.",
         report="the issues, the gravest first: what happened, how often, from when to when, with line numbers and the "
         "ids of bookings or listings; then the kinds of warnings with their counts; then what to look into next.",
     )
@@ -361,7 +362,7 @@ def prompts() -> list[Prompt]:
         Prompt(
             name="find_in_notes",
             title="Find in the notes of a month",
-            description="What guests and hosts wrote of a matter (a pet, a cot, late arrival).",
+            description="What guests and hosts wrote about a topic (a pet, a cot, late arrival).",
             arguments=(
                 PromptArgument("text", "Words", "A word or two to search for.", prompt_arguments.words),
                 prompt_arguments.month_argument(),

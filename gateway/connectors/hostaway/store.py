@@ -33,11 +33,11 @@ from gateway.connectors.hostaway.models import (
 )
 
 BATCH = 1000
-READ = "read_document"  # the operation whose limits long texts are planned under
+READ = "read_document"  # long texts are divided into chunks under the limits of this operation
 Progress = Callable[[str, float], None]
 M = TypeVar("M", bound=UpstreamObject)
-# Writers take turns (Postgres). Without that, transactions could commit in another order than they got their keys, and
-# a row could appear below the watermark of a snapshot that has begun.
+# The id of an advisory lock, with which writers take turns (Postgres). Otherwise transactions could commit in another
+# order than they got their keys, and a row could appear below the watermark of a snapshot that has begun.
 WRITERS_LOCK = 0x51C1CE
 
 
@@ -52,8 +52,8 @@ def save(table: FieldTable, objects: Iterable[Mapping[str, Any]]) -> Iterator[in
 
 
 def row_of(table: FieldTable, upstream: Mapping[str, Any]) -> UpstreamObject:
-    """The row for an object: its secrets are masked in `data`, and sealed beside it. Raises KeyError, TypeError or
-    ValueError if it has no id that is a number."""
+    """The row for an object: its secrets are masked in `data`, and encrypted in `sealed`. Raises KeyError, TypeError
+    or ValueError if it has no numeric id."""
     clean, findings = redact(dict(upstream))
     data = orjson.dumps(clean).decode()
     return table.model(
@@ -103,8 +103,9 @@ def save_document(name: str, title: str, media_type: str, content: str | bytes |
 def prepare_document(
     name: str, title: str, media_type: str | None, place: bytes | Path, progress: Progress = lambda what, share: None
 ) -> PreparedDocument:
-    """Reads a file of any size in constant memory, and stores its text. A long text is planned under the limits in
-    force. `progress` is called with the current step and its share done. Raises OSError, FileChanged."""
+    """Reads a file of any size in constant memory, and stores its text. For a long text, also makes the chunk plan
+    under the current limits. `progress` is called with the current step and the share of it that is done. Raises
+    OSError, FileChanged."""
     file = read_file(place)
     media_type = media_type or ("text/plain" if file.figures else "application/octet-stream")
     if (figures := file.figures) is not None:
@@ -117,7 +118,7 @@ def prepare_document(
 
 
 def _store_text(file: File, figures: Figures, progress: Callable[[int], None]) -> None:
-    """A text that no document has yet stays stored for as long as one that no document has any more."""
+    """A text without a document counts as unused from now on, so that it is purged only after the retention time."""
     content, _ = DocumentContent.objects.get_or_create(
         digest=figures.digest,
         defaults={
@@ -134,7 +135,7 @@ def _store_text(file: File, figures: Figures, progress: Callable[[int], None]) -
 
 
 def put_document(prepared: PreparedDocument) -> None:
-    """Stores the document, in place of any earlier one of its name."""
+    """Stores the document, in place of any earlier one with its name."""
     figures, now = prepared.file.figures, timezone.now()
     columns = {
         "title": redact_text(prepared.title)[0],
@@ -158,7 +159,7 @@ def put_document(prepared: PreparedDocument) -> None:
 
 
 def order_plans() -> None:
-    """Orders the plans of all long texts under the limits in force, before anybody asks for them."""
+    """Queues the chunk plans of all long texts under the current limits, before a client needs them."""
     policy = policy_for(READ)
     for document in Document.objects.filter(content__chars__gt=LONG_TEXT_CHARS).select_related("content"):
         text = DocumentText.of(document)
@@ -168,7 +169,7 @@ def order_plans() -> None:
 def clear() -> None:
     """Empties the account. Texts stay until the cursors into them have expired."""
     with transaction.atomic():
-        SyncState.objects.all().delete()  # the next load does not continue the present copy
+        SyncState.objects.all().delete()  # so that the next sync starts from the beginning
         clear_objects()
         _remove_documents(Document.objects.all())
 
@@ -180,7 +181,7 @@ def clear_objects() -> None:
 
 
 def remove_documents(files: Mapping[str, str]) -> None:
-    """Removes the documents in `files` (SHA-256 by id) that still hold that file. A document replaced since stays."""
+    """`files` maps document ids to SHA-256. Removes each of these documents whose file still has this digest."""
     held = Document.objects.filter(id__in=files).values_list("id", "sha256")
     _remove_documents(Document.objects.filter(id__in=[name for name, digest in held if files[name] == digest]))
 
@@ -196,6 +197,6 @@ def _mark_unused(now: datetime) -> None:
 
 
 def purge_unused_contents(before: datetime) -> int:
-    """Removes texts that no document has had since `before`; returns how many."""
+    """Removes texts that no document has referred to since `before`; returns how many."""
     _, removed = DocumentContent.objects.filter(unused_since__lt=before, documents=None).delete()
     return removed.get(DocumentContent._meta.label, 0)

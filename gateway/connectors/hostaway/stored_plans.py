@@ -20,7 +20,7 @@ from context_protection.core.splitting.plans import ChunkSizes, IndexingProgress
 from gateway.connectors.hostaway import pieces
 from gateway.connectors.hostaway.models import DocumentContent, TextPlan, TextPlanBlock
 
-SILENCE = timedelta(minutes=5)  # without progress, after which a maker counts as dead
+SILENCE = timedelta(minutes=5)  # a maker without progress for this long counts as dead
 PACE = 10_000_000  # characters per second, assumed until measured
 SWEEP_SECONDS = 15  # between two sweeps
 PLANS_OF_A_TEXT = 4  # stored plans per text: the newest, for the latest limits
@@ -91,7 +91,7 @@ def _chunk_sizes(key: str) -> ChunkSizes:
     return ChunkSizes(TextForm(form), *map(int, sizes))
 
 
-# -- IndexingProgress -----------------------------------------------------------------------------------------
+# -- Making -----------------------------------------------------------------------------------------
 
 
 def make(digest: str, chunk_sizes: ChunkSizes, progress: Callable[[int], None] = lambda chars: None) -> None:

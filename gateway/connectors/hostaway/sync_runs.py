@@ -19,14 +19,14 @@ from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooSlow, UpstreamUnavailable
 
 MAX_LOOKED_FOR = 200  # rows per run that are checked for deletion
-NO_ENTRY = (401, 403)
-NO_SUCH_THING = (403, 404)
+UNAUTHORIZED = (401, 403)  # HTTP statuses
+NOT_PROVIDED = (403, 404)
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
 class Stop(Exception):
-    """Stops the sync: the time is up, or no other resource can be read now either. `word`: the reason."""
+    """Stops the sync: the time is up, or the other resources cannot be read now either. `word`: the reason."""
 
     def __init__(self, word: str) -> None:
         super().__init__(word)
@@ -125,10 +125,10 @@ class SyncRun:
         return (self.state.as_of - OVERLAP).date().isoformat() if self.state.as_of else None
 
     def _check_progress(self, page: ResourcePage) -> None:
-        """Raises UpstreamGarbled if paging does not end. Rows that change meanwhile are returned again, but never that
-        many."""
+        """Raises UpstreamGarbled if paging seems endless. Rows that change during the run are returned again, but there
+        are never this many of them."""
         if page.total is not None and self.state.rows > 2 * page.total + 1000:
-            raise garbled("more rows than it says it has")
+            raise garbled("far more rows than its own total")
 
     def _adopt(self) -> None:
         """Removes the rows of another account or of the sample, in the transaction that stores the first rows of this
@@ -146,11 +146,11 @@ class SyncRun:
     def _look_for_gone(self) -> None:
         if self.state.gone_before is None:
             return
-        missed = sync_writes.not_seen_since(self.copied.table, self.state.gone_before, OVERLAP, MAX_LOOKED_FOR)
-        for identifier in missed:
+        unseen = sync_writes.not_seen_since(self.copied.table, self.state.gone_before, OVERLAP, MAX_LOOKED_FOR)
+        for identifier in unseen:
             self.check_time()
             self._remove_if_gone(identifier)
-        if len(missed) < MAX_LOOKED_FOR:
+        if len(unseen) < MAX_LOOKED_FOR:
             self._save(gone_before=None)
 
     def _remove_if_gone(self, identifier: int) -> None:
@@ -181,9 +181,9 @@ class SyncRun:
         logger.warning("hostaway not read", extra={"resource": self.copied.name, "error": word})
         noted = {"error": word, "error_at": timezone.now()}
         status = http_status(error)
-        if self.copied.is_optional and status in NO_SUCH_THING:
+        if self.copied.is_optional and status in NOT_PROVIDED:
             self._pause(sync_states.PAUSE_WHERE_NOT_AVAILABLE, {**noted, "error": sync_states.NOT_AVAILABLE})
-        elif isinstance(error, (UpstreamUnavailable, UpstreamTooSlow)) or status in NO_ENTRY:
+        elif isinstance(error, (UpstreamUnavailable, UpstreamTooSlow)) or status in UNAUTHORIZED:
             self._save(attempts=max(self.state.attempts - 1, 0), **noted)
             raise Stop(word)
         elif self.state.attempts >= ATTEMPTS:

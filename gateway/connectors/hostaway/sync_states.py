@@ -29,7 +29,7 @@ MODE = SyncState.Mode
 @dataclass(frozen=True)
 class Copied:
     """A resource and its table. `full_every`: the time between two full reads, which detect deleted rows.
-    `is_optional`: an account may not have it."""
+    `is_optional`: some accounts do not have it."""
 
     resource: Resource
     table: FieldTable
@@ -53,7 +53,7 @@ COPIED = (
 
 
 class Interrupted(Exception):
-    """The state no longer exists, as the store was filled with other data meanwhile."""
+    """The state no longer exists, as the store was filled with other data during the run."""
 
 
 def prepare(account_id: str, *, full: bool = False) -> None:

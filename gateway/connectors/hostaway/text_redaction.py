@@ -10,7 +10,7 @@ TRIES = 50
 
 
 def redacted_parts(parts: Iterable[str]) -> Iterator[str]:
-    """The redacted text in parts, which join to the same text as redaction in one piece, however the input is
+    """The redacted text in parts. Joined, they are the same as the whole text redacted at once, however the input is
     divided."""
     waiting = ""
     for part in parts:
@@ -24,8 +24,8 @@ def redacted_parts(parts: Iterable[str]) -> Iterator[str]:
 
 
 def _cut(text: str) -> int:
-    """A position that no secret crosses: redacting both sides separately gives the same as together. Line ends are
-    tried first, from the last one backwards; then spaces."""
+    """A position that no secret crosses: redacting both sides separately gives the same as redacting them together.
+    Line ends are tried first, from the last one backwards; then spaces."""
     for end in ("\n", " "):
         cut = HELD
         for _ in range(TRIES):

@@ -1,5 +1,5 @@
-"""Applies the events of Hostaway's webhooks. Newer stored rows are not overwritten, so that events may arrive late,
-twice, or before those of the objects they refer to.
+"""Applies the events of Hostaway's webhooks. Stored rows that are newer are not overwritten, so that events may arrive
+late, twice, or out of order.
 
 If an event does not contain the whole reservation, the reservation is requested from upstream.
 """
@@ -25,8 +25,8 @@ AT_ONCE = 200  # events per sweep
 ATTEMPTS = 3
 RETENTION = timedelta(days=7)
 RESERVATION = "reservation."
-WHOLE = ("listingMapId", "arrivalDate", "departureDate", "status", "updatedOn")  # fields of every whole reservation
-AWAY = (UpstreamUnavailable, UpstreamTooSlow)
+WHOLE = ("listingMapId", "arrivalDate", "departureDate", "status", "updatedOn")  # every complete reservation has these
+UNAVAILABLE = (UpstreamUnavailable, UpstreamTooSlow)
 OUTCOME = WebhookEvent.EventOutcome
 logger = logging.getLogger(__name__)
 
@@ -54,17 +54,17 @@ class ReservationLookup:
     def __init__(self, ask: Callable[[int], Row | None]) -> None:
         self._request = ask
         self._known: dict[int, Row | None] = {}
-        self._away: UpstreamError | None = None
+        self._unavailable: UpstreamError | None = None
 
     def __call__(self, identifier: int) -> Row | None:
         """None if upstream does not have the reservation. Raises UpstreamError."""
-        if self._away is not None:
-            raise self._away
+        if self._unavailable is not None:
+            raise self._unavailable
         if identifier not in self._known:
             try:
                 self._known[identifier] = self._request(identifier)
-            except AWAY as away:
-                self._away = away
+            except UNAVAILABLE as error:
+                self._unavailable = error
                 raise
         return self._known[identifier]
 
@@ -75,16 +75,16 @@ def purge() -> int:
 
 
 def _try(event: WebhookEvent, lookup: ReservationLookup, account_id: str) -> None:
-    """Counts the attempt before it begins, so that an event that kills its worker is given up like one that fails. If
-    upstream is unavailable, the event waits, and the attempt does not count."""
+    """Counts the attempt before it begins, so that an event that kills its worker also counts as failed after ATTEMPTS.
+    If upstream is unavailable, the event waits, and the attempt does not count."""
     if event.attempts >= ATTEMPTS:
         _note(event, outcome=OUTCOME.FAILED)
         return
     _note(event, attempts=event.attempts + 1)
     try:
         outcome = _apply(orjson.loads(vault().open(event.body, upstream="Hostaway")), lookup, account_id)
-    except AWAY as away:
-        _note(event, attempts=event.attempts - 1, error=away.reason)
+    except UNAVAILABLE as error:
+        _note(event, attempts=event.attempts - 1, error=error.reason)
     except Exception as error:
         word = error.reason if isinstance(error, UpstreamError) else type(error).__name__
         logger.warning("hostaway event not applied", extra={"event_id": event.pk, "error": word})

@@ -68,7 +68,7 @@ def _parsed(body: bytes) -> Mapping[str, Any]:
         event = None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         raise InvalidArgument(
-            "The body is not an event of Hostaway's.",
+            "The body is not a Hostaway event.",
             reason="invalid_event",
             parameter="body",
             expected='a JSON object such as {"event": "reservation.updated", "data": {…}}',
@@ -114,7 +114,7 @@ def _wrong_credentials() -> NotAuthenticated:
         "The login and password are not those of the webhook.",
         reason="not_authenticated",
         expected="Basic authentication with HOSTAWAY_WEBHOOK_SECRET as the password",
-        suggestion="Register the webhook at Hostaway anew, with this password.",
+        suggestion="Register the webhook at Hostaway again, with this password.",
     )
 
 

@@ -73,7 +73,7 @@ class McpServerAdmin(UpstreamAdmin):
         own = [str(tool.get("name", "")) for tool in found.tools] if found else []
         return dict(zip(named(row.name, own), named(name, own), strict=True))
 
-    def tried(self, request: HttpRequest, row: McpServer) -> Reachability:
+    def test_connection(self, request: HttpRequest, row: McpServer) -> Reachability:
         from gateway.connectors.mcp_servers.reachability import tried  # the SDK's client takes a second to import
 
         return async_to_sync(tried)(row.address())

@@ -94,7 +94,7 @@ class UpstreamApiAdmin(UpstreamAdmin):
     def name_problem(self, name: str) -> str | None:
         return api_name_problem(name)
 
-    def tried(self, request: HttpRequest, row: UpstreamApi) -> Reachability:
+    def test_connection(self, request: HttpRequest, row: UpstreamApi) -> Reachability:
         chosen = request.POST.get("tested_with", "")
         operations = ImportedOperation.objects.filter(api__upstream=row.pk).select_related("api__upstream")
         operation = operations.filter(pk=chosen).first() if chosen.isdecimal() else None

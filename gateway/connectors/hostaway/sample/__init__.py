@@ -1,7 +1,7 @@
-"""An invented Hostaway account, with the keys, types and sizes of a real one and nobody's data in it.
+"""An invented Hostaway account with the keys, types and sizes of a real one, but without anybody's data.
 
-Plain data without a clock, a network or a database: the same rows on every machine and in every run. A row
-shows what the upstream sends, including the keys that the gateway has to withhold.
+It is generated without a clock, a network or a database, so that its rows are the same on every machine and in every
+run. A row has the form that upstream sends, including the keys that the gateway has to withhold.
 """
 
 from gateway.connectors.hostaway.sample.documents import SampleDocument, documents

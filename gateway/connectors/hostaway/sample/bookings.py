@@ -17,7 +17,7 @@ FIRST_RESERVATION_ID = 43_000_000
 
 
 class Detail(Enum):
-    """The amount of detail that the upstream tells about a booking."""
+    """How much detail upstream has about a booking."""
 
     LEAN = "typed in by hand: only the essential keys"
     USUAL = "all keys, most of them empty"
@@ -97,7 +97,7 @@ def detail_of(number: int) -> Detail:
 
 
 def booking(number: int) -> tuple[SampleBooking, Random]:
-    """The booking `number` (0 is the newest), and the random numbers to draw its further details from."""
+    """The booking `number` (0 is the newest), and the random generator from which to draw its further details."""
     rng = Random(FIRST_RESERVATION_ID + number)
     detail = detail_of(number)
     home = rng.choice(HOMES)
@@ -149,7 +149,7 @@ def _party(rng: Random, home: Home) -> tuple[int, int]:
 
 
 def _arrival(rng: Random, inserted: datetime, detail: Detail) -> date:
-    """Weeks or months ahead; for some manual bookings, after the arrival."""
+    """Days to months after the booking was made. Some bookings are entered by hand after the guest has arrived."""
     if detail is Detail.LEAN and rng.random() < 0.15:
         return inserted.date() - timedelta(days=rng.randint(1, 3))
     return inserted.date() + timedelta(days=1 + min(int(rng.expovariate(1 / 45)), 330))
@@ -165,6 +165,6 @@ def _money_for(rng: Random, number: int, detail: Detail, home: Home, status: str
 
 
 def last_change(rng: Random, inserted: datetime) -> datetime:
-    """Up to thirty days after `inserted`, and never after the account was last synchronised."""
+    """A random time up to thirty days after `inserted`, but not after the last sync of the account."""
     latest = min(LAST_SYNC, inserted + timedelta(days=30))
     return inserted + timedelta(hours=rng.randint(1, (latest - inserted) // timedelta(hours=1)))

@@ -1,4 +1,4 @@
-"""Two short documents: how to check in, and what the cleaners tick off."""
+"""Two short documents: a check-in guide and a cleaning checklist."""
 
 CHECK_IN_GUIDE = """\
 # Check-in guide

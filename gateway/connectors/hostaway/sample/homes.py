@@ -1,11 +1,11 @@
-"""The twelve homes of the account: what is fixed about each of them."""
+"""The fixed data of the account's twelve homes."""
 
 from dataclasses import dataclass
 
 FIRST_LISTING_ID = 200100
 LISTING_ID_STEP = 37
 
-# Money in these currencies has no decimals.
+# Amounts in these currencies have no decimals.
 WHOLE_CURRENCIES = frozenset({"JPY", "IDR"})
 
 
@@ -40,7 +40,7 @@ class Home:
 
     @property
     def warm(self) -> bool:
-        """Whether the home lies where nobody needs a stove."""
+        """Whether the home is in the tropics and needs no heating."""
         return abs(self.lat) < 24
 
     @property
@@ -48,7 +48,7 @@ class Home:
         return FIRST_LISTING_ID + LISTING_ID_STEP * self.position
 
     def rounded(self, amount: float) -> float:
-        """`amount` as one can pay it in the home's currency."""
+        """Rounds the amount to the smallest unit of the home's currency."""
         return round(amount, 0 if self.currency in WHOLE_CURRENCIES else 2)
 
 

@@ -1,4 +1,4 @@
-"""Sentences about homes, their rules and their streets; {slots} are filled by the words at the end."""
+"""Sentences about homes, their rules and their streets. Their {slots} are filled with WORDS."""
 
 from gateway.connectors.hostaway.sample.prose import Words, lines
 

@@ -1,4 +1,4 @@
-"""The twelve listings, as GET /listings writes them."""
+"""The twelve listings in the form of GET /listings."""
 
 from datetime import datetime
 from random import Random
@@ -15,7 +15,7 @@ _SEED = 7_200_100
 _WRITER = Writer(banks.WORDS)
 _LANGUAGES = {"PT": "Portuguese", "TH": "Thai", "JP": "Japanese", "FR": "French", "MX": "Spanish"}
 
-# Keys of the upstream that this account never filled.
+# Upstream's keys that are empty in all listings of this account.
 _NEVER_FILLED = words("""
     keyPickup specialInstruction specialStatus starRating maxChildrenAllowed maxInfantsAllowed
     maxPetsAllowed instantBookableLeadTime airbnbTransit averageNightlyPrice listingSettings
@@ -33,7 +33,7 @@ _NAMES = words("name airbnbName homeawayPropertyName bookingcomPropertyName book
 
 
 def listings() -> list[Row]:
-    """All twelve listings, the oldest (200100) first."""
+    """The oldest (200100) first."""
     return [_listing(home) for home in HOMES]
 
 
@@ -120,7 +120,7 @@ def _texts(rng: Random, home: Home) -> Row:
         "airbnbInteraction": _WRITER.fill(rng, rng.choice(banks.INTERACTION)),
         "airbnbNeighborhoodOverview": _WRITER.text(rng, banks.STREETS, 8),
         "airbnbNotes": notes,
-        "homeawayPropertyHeadline": _known(rng, rng.choice(banks.HEADLINES), home),
+        "homeawayPropertyHeadline": _filled(rng, rng.choice(banks.HEADLINES), home),
         # A host who fills in the same form for three channels pastes the same text.
         "homeawayPropertyDescription": _joined(description, *_paragraphs(rooms[68:78])),
         "bookingcomPropertyDescription": _joined(home.opening, *_paragraphs(rooms[:24])),
@@ -129,10 +129,10 @@ def _texts(rng: Random, home: Home) -> Row:
 
 def _summary(rng: Random, home: Home) -> str:
     chosen = rng.sample(banks.SUMMARIES, 2)
-    return " ".join([home.opening, *(_known(rng, sentence, home) for sentence in chosen)])
+    return " ".join([home.opening, *(_filled(rng, sentence, home) for sentence in chosen)])
 
 
-def _known(rng: Random, sentence: str, home: Home) -> str:
+def _filled(rng: Random, sentence: str, home: Home) -> str:
     bedrooms = "one bedroom" if home.bedrooms == 1 else f"{home.bedrooms} bedrooms"
     return _WRITER.fill(
         rng,
@@ -154,7 +154,7 @@ def _joined(*paragraphs: str) -> str:
 
 
 def _secrets(rng: Random, home: Home) -> Row:
-    """Invented values that only a guest may see, so that one can see the gateway withhold them."""
+    """Invented values that only a guest may see, to show that the gateway withholds them."""
     network = home.nickname.replace(" ", "")
     wood, colour = rng.choice(banks.WORDS["wood"]), rng.choice(banks.WORDS["colour"])
     return {

@@ -1,4 +1,4 @@
-"""The house manual: a part for all houses, and a chapter for each of the twelve, dealt from the banks."""
+"""The house manual: a part for all houses, and a chapter for each of the twelve with sentences from the banks."""
 
 from collections.abc import Sequence
 from random import Random

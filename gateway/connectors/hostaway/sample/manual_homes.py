@@ -1,4 +1,4 @@
-"""The house manual's text about the twelve houses: a way to each door, and banks for the rest."""
+"""The house manual's text about the twelve houses: directions to each house, and banks of sentences for the rest."""
 
 from gateway.connectors.hostaway.sample.prose import lines
 

@@ -1,4 +1,4 @@
-"""The part of the house manual that holds for every house."""
+"""The part of the house manual that applies to every house."""
 
 GENERAL = """\
 # House manual

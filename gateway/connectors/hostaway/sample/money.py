@@ -1,4 +1,4 @@
-"""The amounts of a booking: base price, cleaning fee and tax, either without or with its finance lines."""
+"""The amounts of a booking: base price, cleaning fee and tax, with or without finance lines."""
 
 from dataclasses import dataclass
 from random import Random
@@ -26,7 +26,8 @@ class FeeKind:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """The amounts of one booking in the currency of its home. The lines that `total` includes add up to it."""
+    """The amounts of one booking in the currency of its home. The finance lines that count towards `total` add up
+    to it."""
 
     base: int
     cleaning: float

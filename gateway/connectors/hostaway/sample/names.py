@@ -1,4 +1,4 @@
-"""Invented guests; a name in another script carries its Latin form for the e-mail address."""
+"""Invented guests. A name in another script has a Latin form for the e-mail address."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -36,17 +36,17 @@ class Guest:
     country: str
 
 
-# Letters that Unicode does not take apart into a base letter and an accent.
-_UNDIVIDED = str.maketrans({"ø": "o", "ł": "l", "ß": "ss", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
+# Letters that Unicode does not decompose into a base letter and an accent.
+_NOT_DECOMPOSED = str.maketrans({"ø": "o", "ł": "l", "ß": "ss", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
 
 def _latin(name: str) -> str:
-    taken_apart = unicodedata.normalize("NFKD", name.lower().translate(_UNDIVIDED))
-    return "".join(letter for letter in taken_apart if letter.isascii() and letter.isalpha())
+    decomposed = unicodedata.normalize("NFKD", name.lower().translate(_NOT_DECOMPOSED))
+    return "".join(letter for letter in decomposed if letter.isascii() and letter.isalpha())
 
 
 def _names(text: str) -> tuple[Name, ...]:
-    """Names divided by spaces; one in another script is written `name:latin`."""
+    """Parses names separated by spaces. A name in another script is written `name:latin`."""
     pairs = (entry.partition(":") for entry in text.split())
     return tuple(Name(written, latin or _latin(written)) for written, _, latin in pairs)
 

@@ -1,4 +1,4 @@
-"""Messages of guests to the host, and the host's notes; {slots} are filled by the words at the end."""
+"""Messages of guests to the host, and the host's notes. Their {slots} are filled with the words of WRITER."""
 
 from gateway.connectors.hostaway.sample.prose import Writer, lines
 

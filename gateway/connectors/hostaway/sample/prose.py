@@ -1,4 +1,4 @@
-"""Text from banks: no sentence twice in a text, and every {slot} filled with a word drawn for it."""
+"""Generates texts from banks of sentences: each sentence occurs once, and a random word replaces each {slot}."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,20 +8,19 @@ Words = Mapping[str, Sequence[str]]
 
 
 def words(text: str) -> list[str]:
-    """The words of a text: its parts between spaces or line breaks."""
     return text.split()
 
 
 def lines(text: str) -> tuple[str, ...]:
-    """A bank: one sentence a line; an indented line goes on with the sentence above it."""
+    """A bank, with one sentence per line. An indented line continues the sentence above it."""
     return tuple(re.sub(r"\n +", " ", text).strip().splitlines())
 
 
 class _Slots(dict[str, str]):
-    """The known slots of a text; any other slot is drawn anew each time it is met."""
+    """The values of slots. A slot without a value gets a new random word each time."""
 
-    def __init__(self, rng: Random, words: Words, known: Mapping[str, str]) -> None:
-        super().__init__(known)
+    def __init__(self, rng: Random, words: Words, values: Mapping[str, str]) -> None:
+        super().__init__(values)
         self._rng = rng
         self._words = words
 
@@ -30,26 +29,26 @@ class _Slots(dict[str, str]):
 
 
 class Writer:
-    """Fills sentences with the words of one kind of text."""
+    """Fills the slots of sentences. Keyword arguments are the values of slots."""
 
     def __init__(self, words: Words) -> None:
         self._words = words
 
-    def fill(self, rng: Random, sentence: str, **known: str) -> str:
-        return sentence.format_map(_Slots(rng, self._words, known))
+    def fill(self, rng: Random, sentence: str, **values: str) -> str:
+        return sentence.format_map(_Slots(rng, self._words, values))
 
-    def sentences(self, rng: Random, bank: Sequence[str], count: int, **known: str) -> list[str]:
-        """`count` different sentences of the bank, filled."""
-        return [self.fill(rng, sentence, **known) for sentence in rng.sample(bank, count)]
+    def sentences(self, rng: Random, bank: Sequence[str], count: int, **values: str) -> list[str]:
+        """`count` different sentences of the bank."""
+        return [self.fill(rng, sentence, **values) for sentence in rng.sample(bank, count)]
 
-    def text(self, rng: Random, bank: Sequence[str], count: int, **known: str) -> str:
+    def text(self, rng: Random, bank: Sequence[str], count: int, **values: str) -> str:
         """`count` sentences in paragraphs of three to five."""
-        return in_paragraphs(rng, self.sentences(rng, bank, count, **known))
+        return in_paragraphs(rng, self.sentences(rng, bank, count, **values))
 
-    def text_of_length(self, rng: Random, bank: Sequence[str], length: int, **known: str) -> str:
-        """Sentences until `length` characters are reached; less if the bank is too small."""
+    def text_of_length(self, rng: Random, bank: Sequence[str], length: int, **values: str) -> str:
+        """Sentences until they have `length` characters; fewer if the bank is too small."""
         chosen: list[str] = []
-        for sentence in self.sentences(rng, bank, len(bank), **known):
+        for sentence in self.sentences(rng, bank, len(bank), **values):
             if sum(map(len, chosen)) + len(chosen) >= length:
                 break
             chosen.append(sentence)

@@ -1,4 +1,4 @@
-"""Reservations, as GET /reservations writes them: 123 keys, most of them empty."""
+"""Reservations in the form of GET /reservations: 123 keys, most of them empty."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -243,7 +243,7 @@ def _custom_field(rng: Random, made: SampleBooking, position: int, name: str, va
 
 
 def _card(rng: Random, made: SampleBooking) -> Row:
-    """The payment. Cards are invented and masked; answers must still withhold them."""
+    """The payment. Cards are invented and masked, and the gateway must still withhold them."""
     customer = f"cus_{rng.getrandbits(64):016x}"
     ending, charged = f"{rng.randrange(10000):04d}", rng.random()
     row: Row = {

@@ -1,6 +1,6 @@
-"""The log of November's synchronisations: 10,000 lines, in runs of some twenty entries; fifteen runs fail.
+"""The log of November's syncs: 10,000 lines, in runs of about twenty entries. Fifteen runs fail.
 
-The first 200 lines are 200 entries: nobody who reads that far meets a stack trace.
+The first 200 lines are 200 entries, without a stack trace.
 """
 
 from collections.abc import Iterator
@@ -121,7 +121,7 @@ _WRITER = Writer(
         "many": tuple(str(number) for number in range(11, 98)),
         "date": tuple(f"2026-12-{day:02d}" for day in range(1, 32)),
         "listing": tuple(str(home.id) for home in HOMES),
-        # The newer ones were not yet made when the month began.
+        # Only bookings that existed before the month began.
         "reservation": tuple(str(FIRST_RESERVATION_ID + number) for number in range(80, 500)),
     }
 )
@@ -129,7 +129,7 @@ _PARTS = {"reservation": "sync.reservations", "listing": "sync.listings", "calen
 
 
 def sync_log() -> str:
-    """The log as one text that ends with a newline; lines of a stack trace are indented."""
+    """The log as one text that ends with a newline. The lines of a stack trace are indented."""
     rng = Random(_SEED)
     written: list[str] = []
     run = 0
@@ -140,7 +140,7 @@ def sync_log() -> str:
 
 
 def _run(rng: Random, run: int) -> Iterator[str]:
-    """The lines of one run, from its start to its end, seconds apart."""
+    """The lines of one run. Its entries are seconds apart."""
     moment = _FIRST_RUN + run * _BETWEEN_RUNS
     name = str(4100 + run)
     yield _entry(rng, moment, "INFO", rng.choice(_STARTS), name)
@@ -169,7 +169,7 @@ def _entry(rng: Random, moment: datetime, level: str, sentence: str, run: str) -
 
 
 def _trace(rng: Random, cause: str) -> Iterator[str]:
-    """Four to nine lines: a heading, the frames from the outermost in, and the cause."""
+    """Four to nine lines: a heading, the frames with the outermost first, and the cause."""
     yield "    Traceback (most recent call last):"
     depth = rng.randint(2, len(_FRAMES))
     for position in sorted(rng.sample(range(len(_FRAMES)), depth)):

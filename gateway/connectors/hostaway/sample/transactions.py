@@ -44,8 +44,8 @@ _DESCRIPTIONS = {
 def transactions(count: int = 320) -> Iterator[Row]:
     """The newest `count` transactions, newest first.
 
-    No transaction is older than its reservation, as long as there are no more than the account has paid
-    reservations (over 320); beyond that the same reservations come around again.
+    No transaction is older than its reservation while `count` is at most the number of paid reservations (over 320).
+    Beyond that number, the reservations repeat.
     """
     return (_transaction(number) for number in range(count))
 
@@ -91,7 +91,7 @@ def _kind(rng: Random, made: SampleBooking) -> str:
 
 
 def _status(rng: Random, kind: str) -> str:
-    """Only a charge can fail: whatever we pay ourselves is paid or on its way."""
+    """Only a charge can fail. Payouts, refunds and fees are paid or pending."""
     if kind == "charge":
         return rng.choices(("paid", "pending", "failed"), (70, 18, 12))[0]
     return rng.choices(("paid", "pending"), (75, 25))[0]

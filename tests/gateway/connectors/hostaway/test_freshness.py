@@ -100,7 +100,9 @@ def test_a_copy_that_is_not_complete_yet_is_stale(doors: Doors):
 def test_what_the_account_does_not_have_is_said(doors: Doors):
     SyncState.objects.filter(resource="charges").update(as_of=None, error="not_available")
     contents.bump()
-    assert doors.rest("list_transactions", {})["meta"]["notes"] == ["Hostaway does not give charges of this account."]
+    assert doors.rest("list_transactions", {})["meta"]["notes"] == [
+        "Hostaway does not provide charges for this account."
+    ]
 
 
 @pytest.mark.usefixtures("copied")

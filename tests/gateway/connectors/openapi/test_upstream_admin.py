@@ -89,7 +89,7 @@ def test_old_names_of_an_api_answer_with_its_new_ones(admin_client: Client, row:
     body = {"name": "store", "shown": "store", "_rename": "1"}
     page = page_of(admin_client.post(path(row, "rename"), body, follow=True))
     assert "Renamed shop to store, and 10 of its tools with it" in page
-    assert "Their old names reach them for 30 days." in page
+    assert "Their old names keep working for 30 days." in page
     revisions.bump()
     catalogue.refresh()
     assert catalogue.get("shop_list_all") is catalogue.get("store_list_all")
