@@ -1,4 +1,4 @@
-"""Access to the pages, and what somebody reads who may not see one."""
+"""Access checks for the pages, and the text for a user who may not open one."""
 
 from django.contrib import admin
 from django.contrib.auth.models import AnonymousUser, Group, Permission
@@ -7,11 +7,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
 SEE_CALLS = "telemetry.view_telemetryrecord"
-VERBS = {"view": "see", "add": "add", "change": "edit", "delete": "delete"}  # as people say them
+VERBS = {"view": "see", "add": "add", "change": "edit", "delete": "delete"}  # Django's verbs in plain words
 
 
 def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
-    """The response to somebody who may not see a page: the login, or a 403 that names who may. None: allowed."""
+    """None if the user may see the page; otherwise a redirect to the login, or a 403 page that names who may."""
     user = getattr(request, "user", AnonymousUser())
     if not user.is_authenticated:
         return redirect_to_login(request.get_full_path())
@@ -25,18 +25,18 @@ def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
 
 
 def may_see(request: HttpRequest, needed: str) -> bool:
-    """The same check where there is no page to answer with, such as on a socket."""
+    """The same check for a caller that cannot answer with a page, such as a WebSocket."""
     user = request.user
     return user.is_staff and admin.site.has_permission(request) and user.has_perm(needed)
 
 
 def refused(request: HttpRequest, needed: str) -> HttpResponse:
-    """The page for somebody who lacks a permission. `needed`: "" if it is not known, or is not enough."""
+    """The 403 page. `needed` is the missing permission; "" if it is unknown or would not be enough."""
     return render(request, "403.html", {"sentence": refusal_words(request.user, needed)}, status=403)
 
 
 def refusal_words(user: object, needed: str) -> str:
-    """Your role (viewer) cannot edit token budgets. People with the role ops can; an admin gives it to you."""
+    """Example: Your role (viewer) cannot edit token budgets. People with the role ops can; an admin gives it to you."""
     if not getattr(user, "is_staff", False):
         return "Your user is not marked as staff. An admin sets the mark “staff status”."
     own = sorted(user.groups.values_list("name", flat=True))  # type: ignore[attr-defined]
@@ -44,13 +44,13 @@ def refusal_words(user: object, needed: str) -> str:
     permission = _permission(needed)
     if permission is None:
         return f"{who} cannot open this page. An admin can give you another role."
-    if user.has_perm(needed):  # type: ignore[attr-defined]  # and the page is not for people at all
+    if user.has_perm(needed):  # type: ignore[attr-defined]  # so the page itself forbids the action
         return f"Nobody can {_action(permission)} here."
     return f"{who} cannot {_action(permission)}. {who_may(needed)}"
 
 
 def who_may(needed: str) -> str:
-    """People with the role ops can; an admin gives it to you."""
+    """Example: People with the role ops can; an admin gives it to you."""
     app, _, codename = needed.partition(".")
     groups = Group.objects.filter(permissions__content_type__app_label=app, permissions__codename=codename)
     roles = sorted(groups.values_list("name", flat=True))
@@ -68,7 +68,7 @@ def _permission(label: str) -> Permission | None:
 
 
 def _action(permission: Permission) -> str:
-    """edit token budgets; of a permission that is no model's own, its name: replay a recorded call."""
+    """For example "edit token budgets". For a custom permission, its name, such as "replay a recorded call"."""
     verb, _, model = permission.codename.partition("_")
     of = permission.content_type.model_class()
     if of is None or verb not in VERBS or model != permission.content_type.model:

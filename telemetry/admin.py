@@ -30,7 +30,7 @@ from telemetry.read_only_admin import TelemetryAdmin, badge
 
 
 def _column(figure: Figure) -> Any:
-    """A column with the formatted figure; Django formats texts and booleans."""
+    """An admin column. A figure without a unit is a text or a boolean, which Django formats itself."""
     if figure.unit is None:
         return figure.field
     label = f"{figure.label}, formula estimate" if figure.is_estimate else figure.label
@@ -44,7 +44,7 @@ def _column(figure: Figure) -> Any:
 
 
 COLUMNS = {name: _column(figure) for name, figure in FIGURES.items()}
-# Methods of TelemetryRecordAdmin that show a figure in a form of its own.
+# Figures that a method of TelemetryRecordAdmin shows instead of a generated column.
 SHOWN_BY = {"at": "moment", "outcome": "result", "claude_tokens": "claude"}
 DERIVED = {Group.TOKENS: ("saved", "reduction", "factor")}
 
@@ -75,7 +75,7 @@ class TelemetryRecordAdmin(TelemetryAdmin):
         ("caller", KeyFilter),
     )
     search_fields = ("request_id__startswith",)
-    search_help_text = "A request id, or how it begins"
+    search_help_text = "A request id, or its first characters"
     fieldsets = tuple((group.value or None, {"fields": _fields(group)}) for group in Group)
 
     def changelist_view(self, request: HttpRequest, extra_context: Mapping[str, Any] | None = None) -> HttpResponse:
@@ -173,7 +173,7 @@ class RejectedKeyAdmin(TelemetryAdmin):
     list_display_links = ("time", "address")
     list_filter = (MinuteFilter, TransportFilter)
     search_fields = ("address__startswith", "hint__startswith")
-    search_help_text = "An address, or how a key begins"
+    search_help_text = "The first characters of an address or a key"
     fields = ("time", "address", "tried", "last_at", "transport", "begins_with")
 
     @admin.display(description="time", ordering="minute")
@@ -191,7 +191,7 @@ class RejectedKeyAdmin(TelemetryAdmin):
 
 @admin.register(WithheldField)
 class WithheldFieldAdmin(TelemetryAdmin):
-    """The redacted fields and their counts. API keys can have exceptions."""
+    """How often each field was redacted."""
 
     list_display = ("day", "operation", "shown_field", "kind", "how", "times")
     list_display_links = ("day", "operation")
@@ -217,6 +217,6 @@ class WithheldFieldAdmin(TelemetryAdmin):
 
 @admin.register(KeptTool)
 class KeptToolAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at run time
-    """Switches on that masked arguments are stored also when a call succeeds."""
+    """The tools whose masked arguments are stored for successful calls too."""
 
     list_display = ("__str__", "changed_at")

@@ -1,4 +1,4 @@
-"""The kinds of alert rules: each is declared once, with its words, its unit and its defaults.
+"""The kinds of alert rules: each is declared once, with its wording, its unit and its defaults.
 
 The form, the sentences, the shipped rules and the runbooks follow from these declarations.
 """
@@ -24,7 +24,7 @@ class RuleKind(TextChoices):
 
 
 class Per(TextChoices):
-    """The subjects that get an alert of their own."""
+    """Whether a rule has one alert for all calls, or one for each tool or upstream."""
 
     ALL = "all", "for all together"
     TOOL = "tool", "per tool"
@@ -32,7 +32,7 @@ class Per(TextChoices):
 
 
 class NoData(TextChoices):
-    """The state of an alert when there is nothing to judge."""
+    """What happens to an alert when there is no data to evaluate."""
 
     SAY = "no_data", "say No data"
     OK = "ok", "count as recovered"
@@ -54,13 +54,13 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KindDeclaration:
-    """Times are in seconds. `limit` and `recovery` are in the kind's unit; `minimum` is the smallest sample (calls,
-    audits) that may fire, 0 where there is none. `window` 0: the current state is judged.
+    """Times are in seconds. `limit` and `recovery` are in `unit`. The alert fires only if the sample has at least
+    `minimum` calls or audits. `window` 0 evaluates the current state.
 
-    `condition`: the words for sentences, with {limit} for the limit. `counted`: what the sample counts.
+    `condition` is a clause for sentences, with the placeholder {limit}. `counted` names what the sample consists of.
     """
 
-    title: str  # the shipped rule's
+    title: str  # of the shipped rule
     condition: str
     unit: LimitUnit
     limit: float

@@ -1,4 +1,4 @@
-"""The states of alerts for /metrics. Beat may evaluate them in another process, so they are read at the scrape."""
+"""The states of alerts for /metrics. Another process may evaluate the alerts, so each scrape reads the database."""
 
 import logging
 from collections import Counter
@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 
 
 class AlertCollector(Collector):
-    """Counts alerts by rule and state. Every enabled rule has the state "alerting", 0 if nothing fires. Without the
-    database the alerts are missing; the other metrics stay."""
+    """Counts alerts by rule and state. Each enabled rule has a series for "alerting", 0 if nothing fires. If the
+    database is down, only these series are missing from /metrics."""
 
     def collect(self) -> Iterator[Metric]:
         family = GaugeMetricFamily("sluice_alerts", "Alerts by rule and state.", labels=("alert", "state"))

@@ -1,10 +1,10 @@
-"""The states of an alert, as a pure function of the signal of each evaluation.
+"""The state machine of an alert. `step` is a pure function of the current state and the signal of an evaluation.
 
     Normal ─► Pending ─► Alerting ─► Recovering ─► Normal
-    any of them ─► No data, Error ─► back, as soon as there is something to judge
+    any of them ─► No data, Error ─► back, as soon as there is data again
 
-An episode begins when Normal is left, and ends when it is reached again. An episode fires at most once, however often
-its value crosses the limit; so a flapping value makes one notification. Without data an alert never becomes Normal.
+An episode starts when the alert leaves Normal and ends when it returns there. It fires at most once, so a value that
+flaps around the limit makes one notification. The signals No data and Error never return an alert to Normal.
 """
 
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class RuleTiming:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """The state of one alert. `has_fired`: at some time in this episode."""
+    """The state of one alert. `has_fired`: whether it has fired in this episode."""
 
     state: AlertState
     since: datetime
@@ -59,7 +59,7 @@ def normal(now: datetime) -> Track:
 
 
 def step(track: Track, signal: Signal, now: datetime, timing: RuleTiming) -> Track:
-    """The track after one more evaluation; `track` itself if nothing has changed."""
+    """The track after one more evaluation; `track` itself if the state is the same."""
     state = _next(track, signal, now, timing)
     if state is track.state:
         return track

@@ -1,23 +1,23 @@
-"""How a call waited for its upstream, one request or pause after another, in a column of text: "2.1:503 310 3.0:0" is a
+"""The text column with a call's upstream requests and the pauses between them, in order. "2.1:503 310.0 3.0:0" is a
 request of 2.1 ms with status 503, a pause of 310 ms, and a request of 3 ms without an answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MOST = 12  # that are recorded
+MOST = 12  # requests and pauses; a call with more records none
 LONGEST = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """`status`: of a request's answer, 0 for none; None: a pause."""
+    """A request or a pause. `status`: the HTTP status, 0 for a request without an answer, None for a pause."""
 
     ms: float
     status: int | None = None
 
 
 def written(waits: Sequence[Wait]) -> str:
-    """Nothing if there are more than MOST: a part would not say where the time went."""
+    """Empty if there are more than MOST, because a part of them would not show where the time went."""
     if len(waits) > MOST:
         return ""
     parts = (f"{each.ms:.1f}" if each.status is None else f"{each.ms:.1f}:{each.status}" for each in waits)

@@ -47,7 +47,7 @@ def _alerts_for(request: HttpRequest) -> tuple[OpenAlert, ...]:
 
 
 def _page_for(user: Any, alert: Alert) -> str:
-    """The alert's page, or what the user may see of it in the admin."""
+    """The address of the alert's page, or of its admin page if the user may open only that; "" for neither."""
     page = links.alert(alert)
     if page and user.has_perm("telemetry.view_telemetryrecord"):
         return page

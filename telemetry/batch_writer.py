@@ -19,7 +19,7 @@ from django.utils.asyncio import async_unsafe
 
 from telemetry.storage import StoreResult
 
-CAPACITY = 10_000  # items; 4 MB of calls
+CAPACITY = 10_000  # items; about 4 MB for calls
 BATCH = 500  # items
 INTERVAL = 0.5  # seconds to wait for a batch to fill
 PATIENCE = 30.0  # seconds without a database after which items are dropped, the oldest first
@@ -112,7 +112,7 @@ class BatchWriter(Generic[Item]):
             self._last_error = type(error).__name__
 
     def _drop_oldest(self) -> None:
-        """Makes room: the newest items say more about what happens now. The caller holds the lock."""
+        """Drops the oldest items, because the newest matter more for the present. The caller holds the lock."""
         while self._queue and self._queued_weight > self._capacity:
             self._queued_weight -= self._weight_of(self._queue.popleft())
             self._dropped += 1

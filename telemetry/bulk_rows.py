@@ -1,4 +1,4 @@
-"""Inserts many rows at once. The ORM takes ten to twenty times as long for rows of so many columns."""
+"""Inserts many rows at once. The ORM takes ten to twenty times as long for rows with many columns."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ NO_CALLS: Mapping[str, float] = dict.fromkeys(MEASURES, 0)
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Percentiles in ms, within 2.2 %; None below 20 calls, which are too few."""
+    """Percentiles in ms, within 2.2 %; None for fewer than 20 calls."""
 
     p50: float | None = None
     p95: float | None = None
@@ -31,8 +31,8 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class CallFigures:
-    """The figures of a group of calls. Shares are 0 to 1, or None where the denominator is 0. Properties with tokens
-    are in Claude's count; what only the formula has counted is converted by `claude_factor`."""
+    """The figures of a group of calls. Shares are 0 to 1, or None where the denominator is 0. Token properties are in
+    Claude's count; tokens that only the formula counted are converted by `claude_factor`."""
 
     measures: Mapping[str, float] = field(default_factory=lambda: NO_CALLS)  # by the names of telemetry.measures
     outcomes: Mapping[str, int] = field(default_factory=dict)  # calls by CallOutcome
@@ -109,7 +109,7 @@ class CallFigures:
 
     @property
     def claude_factor(self) -> float | None:
-        """Claude's count of the counted calls for each token of the formula's."""
+        """Claude's tokens per formula token, over the calls that have both counts."""
         return share(self.total("claude_tokens"), self.measures["counted_estimate"])
 
     @property
@@ -136,12 +136,12 @@ class CallFigures:
 
     @property
     def upstream_ms(self) -> float | None:
-        """The mean time of a call that was spent in upstreams."""
+        """The mean time that a call waited for upstreams."""
         return self.average("upstream_ms")
 
     @property
     def gateway_ms(self) -> float | None:
-        """The mean time of a call that was spent in Sluice."""
+        """The mean time that a call spent in Sluice."""
         return share(max(0.0, self.total("latency_ms") - self.total("upstream_ms")), self.calls)
 
     @property
@@ -160,7 +160,7 @@ class CallFigures:
 
 @dataclass(frozen=True, slots=True)
 class IntervalFigures:
-    """The figures of one bucket; `parts` has them for each value that the series is split by."""
+    """The figures of one bucket. `parts` has the figures of each value that the series is split by."""
 
     start: datetime
     figures: CallFigures
@@ -186,7 +186,7 @@ class GroupFigures:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The figures of FR-032. `ever` covers all calls that are stored or summed up, and has no percentiles."""
+    """The figures of FR-032. `ever` covers all calls in records or rollups, and has no percentiles."""
 
     last_24_hours: CallFigures
     ever: CallFigures

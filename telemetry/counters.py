@@ -21,16 +21,16 @@ REGISTRY = CollectorRegistry()
 ProcessCollector(registry=REGISTRY)
 
 CALLS = Family("sluice_calls", "Calls answered.", ("operation", "outcome", "transport"))
-CLIENT_CALLS = Family("sluice_client_calls", "Calls by the client's program, by its own word.", ("client",))
+CLIENT_CALLS = Family("sluice_client_calls", "Calls by the program that the client reports to be.", ("client",))
 FAILED = Family(
     "sluice_failed_calls",
-    "Calls answered with an error, by its reason as in the answer, and by who has to act: sluice, upstream, caller or "
+    "Calls answered with an error, by the reason in the answer and by who has to act: sluice, upstream, caller or "
     "policy.",
     ("operation", "reason", "origin"),
 )
 SAVED = Family(
     "sluice_net_saved_tokens",
-    "Baseline less sent since the start, by the formula: follow-up calls cost, so that it can fall.",
+    "Baseline tokens minus sent tokens since the start, by the formula. It falls with each follow-up call.",
     ("operation",),
     kind="gauge",
 )
@@ -39,14 +39,14 @@ LATENCY = HistogramFamily(
 )
 AUDITS = Counter(
     "sluice_token_audits",
-    "Audited answers: whether Claude's count as it was taken for them is within 10 % of the full count, and the "
-    "estimate by the formula within 20 %.",
+    "Audited answers, by whether Claude's count was within 10 % of the full count, and the formula's estimate within "
+    "20 %.",
     ("claude_within_10_percent", "estimate_within_20_percent"),
     registry=REGISTRY,
 )
 REJECTED_CALLS = Counter(
     "sluice_rejected_calls",
-    "Calls rejected before their operation was called; of a flood, only a part has records.",
+    "Calls rejected before their operation ran. In a flood, only some of them are recorded.",
     ("reason", "transport"),
     registry=REGISTRY,
 )
@@ -108,7 +108,7 @@ FAMILIES: tuple[Family | HistogramFamily, ...] = (
 
 
 class OperationSeries:
-    """The series of one operation. Finding a series by its labels takes longer than adding to it."""
+    """Caches the series of one operation, because finding a series by its labels takes longer than adding to it."""
 
     def __init__(self, operation: str) -> None:
         self.figures = [(each.name, each.counter.labels(operation, *each.labels)) for each in FIGURE_COUNTERS]
@@ -122,7 +122,7 @@ class OperationSeries:
         self.latency.observe(call.latency_ms / 1000)
 
 
-# These are as bounded as their labels are.
+# BoundedLabels limits the values, so these caches need no limit.
 _series_of_operation = lru_cache(maxsize=None)(OperationSeries)
 _calls = lru_cache(maxsize=None)(CALLS.labels)
 _client_calls = lru_cache(maxsize=None)(CLIENT_CALLS.labels)

@@ -1,4 +1,4 @@
-"""The tiles and charts above the admin's list of calls: those of the pages, over the calls of the list."""
+"""The tiles and charts above the admin's list of calls. They are those of the pages, for the listed calls."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ CHARTS = ("outcomes", "tokens", "oversized", "percentiles")
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """`charts`: none without calls."""
+    """`charts` is empty without calls."""
 
     tiles: tuple[Tile, ...]
     charts: tuple[Chart, ...]
@@ -34,7 +34,7 @@ def dashboard(*, calls: Calls, since: datetime | None, until: datetime) -> Dashb
     since = since or _first(calls) or until - HOUR
     span = queries.Span.of(since, max(until, since + MINUTE))
     series = queries.series(span, calls=calls)
-    figures = queries.totals(span, calls=calls)  # where a page's reads are kept, those of the series
+    figures = queries.totals(span, calls=calls)
     address = Address(path="", now=span.until, range="", since=span.since, until=span.until)
     charts = call_charts(address, figures, series, marks=())
     return Dashboard(
@@ -50,7 +50,7 @@ def _first(calls: Calls) -> datetime | None:
 
 
 def _without_links(chart: Chart) -> Chart:
-    """The pages at /telemetry/ know other filters than the admin's list, so no link leads there."""
+    """Removes the links, because the pages at /telemetry/ have other filters than the admin's list."""
     return replace(chart, lines=tuple(replace(line, link="") for line in chart.lines), calls="", zoom="")
 
 

@@ -8,7 +8,7 @@ logger = logging.getLogger(__name__)
 
 
 def log_decision(call: Measurement) -> None:
-    """Logs a response that is oversized, paginated, summarized or chunked. Logs nothing about any other."""
+    """Logs a response only if it is oversized, paginated, summarized or chunked."""
     if not logger.isEnabledFor(logging.INFO):
         return
     if call.oversized:

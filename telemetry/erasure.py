@@ -1,4 +1,4 @@
-"""Deletes the telemetry of a caller, or all that mentions a text."""
+"""Deletes the telemetry of a caller, or all telemetry that mentions a text."""
 
 import json
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class Forgotten:
 
 
 def forget_caller(name: str) -> Forgotten:
-    """Deletes all records, arguments and sums of a caller. The sums of all callers are built again without it, as far
-    as the records of others still exist."""
+    """Deletes all records, arguments and rollups of a caller. Rollups over all callers are rebuilt if their records
+    still exist."""
     arguments, _ = CallArguments.objects.filter(caller=name).delete()
     records = 0
     while times := _delete_some(name):
@@ -40,8 +40,8 @@ def _delete_some(caller: str) -> list[object]:
 
 
 def forget_text(text: str) -> Forgotten:
-    """Deletes all arguments that mention the text, whatever its case, and the messages of calls that do. Figures
-    stay."""
+    """Deletes all arguments that mention the text in any case. Clears the error message and argument names of calls
+    that mention it there; their figures stay."""
     wanted = text.casefold()
     found = [each.pk for each in CallArguments.objects.iterator(chunk_size=500) if wanted in _written(each).casefold()]
     for start in range(0, len(found), BATCH):

@@ -1,4 +1,4 @@
-"""Changes, deployments and other events: the marks on every chart and the changes beside every bad verdict.
+"""Changes, deployments and other events. Charts mark them, and pages list them beside a bad verdict.
 
 `record` writes at once. `record_soon` is for the event loop: a writer thread stores the event.
 """
@@ -16,12 +16,12 @@ from telemetry.recorder import ProcessRecorder
 from telemetry.storage import StoreResult, release_connection
 
 EventKind = Event.EventKind
-LOCK = 0x51_75_1C_E1  # a lock of Postgres: one process at a time decides whether a state is new
+LOCK = 0x51_75_1C_E1  # an advisory lock of Postgres: one process at a time decides whether a state is new
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
-    """The fields of models.Event. Texts of any length: they are cut to the columns' lengths."""
+    """The fields of models.Event. Texts may have any length; `row` cuts them to the columns' lengths."""
 
     kind: EventKind
     summary: str
@@ -65,10 +65,10 @@ def record_soon(*, kind: EventKind, summary: str, at: datetime | None = None, **
 def record_if_new(
     *, kind: EventKind, subject: str, after: str, summary: str, usual: str | None = None, **others: str
 ) -> Event | None:
-    """Stores an event unless the newest one of this kind and subject has the same `after`, whichever process found it.
-    `usual`: a first state that is no event. Blocks."""
+    """Stores an event unless the newest one of this kind and subject, from any process, has the same `after`. `usual`
+    is the state that needs no event if none is stored yet. Blocks."""
     with transaction.atomic():
-        if connection.vendor == "postgresql":  # a transaction of SQLite is alone anyway
+        if connection.vendor == "postgresql":  # SQLite runs one transaction at a time anyway
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         known = Event.objects.filter(kind=kind, subject=subject).values_list("after", flat=True).first()
@@ -78,12 +78,12 @@ def record_if_new(
 
 
 def actor_of(pid: int) -> str:
-    """The actor of a breaker's events. Each process has breakers of its own."""
+    """The actor of a process's breaker events. Each process has its own breakers."""
     return f"process {pid}"
 
 
 def end_breakers(pid: int, *, since: datetime, at: datetime) -> None:
-    """The breakers that a process, which ran from `since` to `at`, has left open: they ended with it. Blocks."""
+    """Records that the breakers a process left open ended with it. The process ran from `since` to `at`. Blocks."""
     actor = actor_of(pid)
     newest: dict[str, Event] = {}
     for event in Event.objects.filter(kind=EventKind.BREAKER, actor=actor, at__gte=since):
@@ -103,7 +103,7 @@ def end_breakers(pid: int, *, since: datetime, at: datetime) -> None:
 
 
 def between(since: datetime, until: datetime, subjects: Collection[str] | None = None) -> list[Event]:
-    """The events from `since` on and before `until`, the newest first. `subjects`: only those of these names."""
+    """The events in [since, until), the newest first. `subjects`: only events of these names."""
     found = Event.objects.filter(at__gte=since, at__lt=until)
     return list(found if subjects is None else found.filter(subject__in=subjects))
 

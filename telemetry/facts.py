@@ -1,7 +1,7 @@
-"""Facts about tools, keys and upstreams that only the gateway knows. It provides them at start, since telemetry does
-not import it.
+"""Facts about tools, keys and upstreams that only the gateway knows. Telemetry does not import the gateway, so the
+gateway registers functions that read these facts at its start.
 
-facts.tools.provide(read)      read() → a mapping of names to ToolFacts, as things are now
+facts.tools.provide(read)      read() → the current ToolFacts by name
 """
 
 from collections.abc import Callable, Mapping
@@ -15,8 +15,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class ToolFacts:
     """A tool that exists. `tokens`: the size of its definition in the list of tools. `edit`: the page that sets its
-    budget. `opened_by`: the tool that returns one row of its list. `short_fields`: those of its short answers, as far
-    as they are known."""
+    budget. `opened_by`: the tool that returns one row of its list. `short_fields`: the known fields of its short
+    answers."""
 
     name: str
     is_reading: bool
@@ -48,7 +48,7 @@ class UpstreamFacts:
 
 
 class Facts(Generic[T]):
-    """Empty until somebody provides it."""
+    """Empty until `provide` is called."""
 
     def __init__(self) -> None:
         self._read: Callable[[], Mapping[str, T]] = dict

@@ -1,4 +1,4 @@
-"""Hands stored calls to the live tail, over the channel layer. While nobody watches, a batch costs one comparison."""
+"""Sends stored calls to the live tail over the channel layer. While nobody watches, a batch costs one comparison."""
 
 import logging
 import time
@@ -13,10 +13,10 @@ from django.core.cache import cache
 from telemetry.measurement import Measurement
 
 GROUP = "telemetry.live"
-FLAG = "telemetry:live"  # in the cache, while somebody looks
-FLAG_SECONDS = 30.0  # a page renews it every third of that time
-LOOK_SECONDS = 1.0
-REST_SECONDS = 30.0  # after a failure: the writer must not wait for a store that is away
+FLAG = "telemetry:live"  # a cache key that exists while somebody watches
+FLAG_SECONDS = 30.0  # a page renews the flag every third of that time
+LOOK_SECONDS = 1.0  # between two reads of the flag
+REST_SECONDS = 30.0  # after a failure, so that the writer does not wait for a store that is down
 
 # The fields that a row of the tail shows, and those that calls are filtered by.
 FIGURES = (
@@ -34,19 +34,19 @@ class Feed:
 
     def __init__(self) -> None:
         self._is_watched = False
-        self._look_at = 0.0  # when to look at the flag again
+        self._look_at = 0.0  # when to read the flag again
 
     def publish(self, calls: Sequence[Measurement]) -> None:
-        """Never raises: the calls are stored, and the tail is only a view of them."""
+        """Never raises: the calls are already stored, and the tail only shows them."""
         try:
-            if calls and self._somebody_looks():
+            if calls and self._somebody_watches():
                 message = {"type": "live.calls", "calls": [packed(call) for call in calls]}
                 async_to_sync(get_channel_layer().group_send)(GROUP, message)
         except Exception as error:
             self._is_watched, self._look_at = False, time.monotonic() + REST_SECONDS
             logger.warning("calls not sent to the live tail", extra={"error": type(error).__name__})
 
-    def _somebody_looks(self) -> bool:
+    def _somebody_watches(self) -> bool:
         now = time.monotonic()
         if now >= self._look_at:
             self._is_watched, self._look_at = bool(cache.get(FLAG)), now + LOOK_SECONDS
@@ -57,7 +57,7 @@ publish = Feed().publish
 
 
 def packed(call: Measurement) -> dict[str, Any]:
-    """The call as a mapping for the channel layer, which carries no datetimes."""
+    """The call as a mapping for the channel layer, which cannot carry datetimes."""
     return {"at": call.at.timestamp(), **{name: getattr(call, name) for name in FIGURES}}
 
 

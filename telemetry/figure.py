@@ -17,7 +17,7 @@ IN_A_TABLE_OF_ITS_OWN = "in a table of its own"  # annotates a field that is not
 
 
 class Group(StrEnum):
-    """The headings of the admin's page of a call, in their order."""
+    """The headings of a call's admin page, in order."""
 
     CALL = ""
     OPERATION = "Operation"
@@ -58,7 +58,7 @@ class Figure:
     is_totalled: bool = False  # CallFigures.totals has its sum
     tile: str = ""  # the title of its tile above the admin's list; needs `is_totalled`
     metric: Metric | None = None
-    is_estimate: bool = False  # by the formula; pages say so, because people read Claude's count
+    is_estimate: bool = False  # by the formula; pages say so, because their other counts are Claude's
     # Filled in by `figures_of`.
     name: str = ""
     type: type = str
@@ -81,7 +81,7 @@ class Figure:
 
 
 def figures_of(measurement: type[Any]) -> Mapping[str, Figure]:
-    """The figures that a NamedTuple's fields are annotated with, by name. Raises TypeError for an incomplete one."""
+    """The figures in the annotations of a NamedTuple, by field name. Raises TypeError for an incomplete declaration."""
     hints = get_type_hints(measurement, include_extras=True)
     return {
         name: _complete(name, hints[name])

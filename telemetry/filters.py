@@ -72,7 +72,7 @@ class MinuteFilter(TimeFilter):
 
 
 class NamesFilter(admin.AllValuesFieldListFilter):
-    """Offers the values that sums have: to look for them through all calls takes seconds. `dimension`: theirs."""
+    """Offers the values of `dimension` in the rollups. Finding them in the calls would take seconds."""
 
     dimension: str
 
@@ -93,7 +93,7 @@ class TransportFilter(admin.SimpleListFilter):
     """Offers the stored transports, because only the gateway knows which ones exist."""
 
     title = "transport"
-    parameter_name = "door__exact"  # bookmarked URLs contain it, or `door`
+    parameter_name = "door__exact"  # bookmarked URLs contain this name, or `door`
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any) -> None:
         if "door" in params:
@@ -109,7 +109,7 @@ class TransportFilter(admin.SimpleListFilter):
 
 
 class CallTransportFilter(TransportFilter):
-    """Of calls. Those outside the figures are listed only if they are chosen, as on the pages."""
+    """For calls. Transports outside the figures are listed only in a search, or if one of them is chosen."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(transport, transport) for transport in (*queries.names("transport"), *OUTSIDE_FIGURES)]

@@ -1,5 +1,5 @@
-"""The live tail's WebSocket at /telemetry/live/socket, a Channels consumer. It sends frames; what the page sends is not
-read. The page works without it, by polling (telemetry/pages/live.py)."""
+"""The live tail's WebSocket at /telemetry/live/socket, a Channels consumer. It sends frames and ignores what the page
+sends. Without a WebSocket, the page polls (telemetry/pages/live.py)."""
 
 import asyncio
 import time
@@ -24,9 +24,9 @@ from telemetry.pages.live_tail import Tail
 from telemetry.storage import release_connection
 
 FRAME_SECONDS = 0.2
-PULSE_SECONDS = 2.0  # a frame without calls: the connection lives, and the rates fall
-CHECK_SECONDS = feed.FLAG_SECONDS / 3  # seconds between two checks of who is logged in
-NOT_ALLOWED = 4403  # closes the socket of somebody who may no longer see calls
+PULSE_SECONDS = 2.0  # between frames when no calls arrive: they keep the connection open and update the rates
+CHECK_SECONDS = feed.FLAG_SECONDS / 3  # between two checks whether the user may still see calls
+NOT_ALLOWED = 4403  # the close code for a user who may no longer see calls
 
 
 class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -34,7 +34,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         self._frames: asyncio.Task[None] | None = None
         request = _request(self.scope)
         if not await sync_to_async(_may_still_see)(request):
-            await self.close()  # before it is accepted: the handshake is denied
+            await self.close()  # before `accept`, so the handshake is denied
             return
         self._request = request
         address = Address.of(request)
@@ -53,7 +53,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
             await self.channel_layer.group_discard(feed.GROUP, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
-        """Ignores what a page sends."""
+        """Ignores messages of the page."""
 
     async def live_calls(self, message: dict[str, Any]) -> None:
         self._tail.add([feed.unpacked(figures) for figures in message["calls"]], time.time())
@@ -81,7 +81,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
 
 
 def _request(scope: Mapping[str, Any]) -> HttpRequest:
-    """The request as Django's views get it: the address with its filters, and the session of the cookie."""
+    """A request like those of Django's views, with the filters in the address and the cookies."""
     headers = dict(scope["headers"])
     request = HttpRequest()
     request.method, request.path = "GET", reverse("telemetry:live")

@@ -15,7 +15,8 @@ TOKENS_HELP = (
 )
 
 
-OUTSIDE_FIGURES = ("replay", "playground")  # transports of calls that staff make to look at answers
+# Transports of calls that staff make to look at answers. These calls are recorded, but no figure counts them.
+OUTSIDE_FIGURES = ("replay", "playground")
 
 
 class Origin(TextChoices):
@@ -250,11 +251,11 @@ class Measurement(NamedTuple):
         return cls(**{**DEFAULTS, **known})
 
     def measured(self) -> "Measurement":
-        """The call itself: the recorder also takes calls whose figures are computed on its thread."""
+        """The call itself. The recorder also accepts calls whose figures are computed on the writer thread."""
         return self
 
     def after_storing(self) -> None:
-        """Nothing."""
+        """Does nothing; the recorder calls it on every item."""
 
     @property
     def saved_tokens(self) -> int:
@@ -268,7 +269,7 @@ class Measurement(NamedTuple):
 
     @property
     def claude_factor(self) -> float | None:
-        """Claude's count of this response for each token of the formula's; None if it was not counted."""
+        """Claude's tokens per formula token of this response; None without Claude's count."""
         return self.claude_tokens / self.estimated_tokens if self.claude_tokens and self.estimated_tokens else None
 
     @property

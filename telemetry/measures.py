@@ -1,4 +1,4 @@
-"""The sums over a group of calls: over raw rows by these aggregates, over rollups as the sum of their columns."""
+"""The sums over a group of calls. Raw rows are summed by these aggregates; rollups have a column for each."""
 
 from typing import Any
 

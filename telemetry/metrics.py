@@ -22,7 +22,7 @@ class RecorderCollector(Collector):
         )
         yield CounterMetricFamily("sluice_telemetry_stored", "Calls stored.", state.stored)
         yield CounterMetricFamily("sluice_telemetry_dropped", "Calls lost to telemetry.", state.dropped)
-        yield CounterMetricFamily("sluice_telemetry_corrected", "Calls with a figure put right.", state.corrected)
+        yield CounterMetricFamily("sluice_telemetry_corrected", "Calls with a corrected figure.", state.corrected)
         dropped = rejections.state().dropped
         yield CounterMetricFamily("sluice_rejected_keys_dropped", "Refused keys that could not be stored.", dropped)
 

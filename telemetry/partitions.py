@@ -26,7 +26,7 @@ def ensure(today: date, ahead: int = AHEAD) -> None:
 
 
 def create(day: date) -> None:
-    """Creates the partition of a day, with the rows of that day that are in the default partition."""
+    """Creates the partition of a day, and moves that day's rows there from the default partition."""
     since, until = day.isoformat(), (day + timedelta(days=1)).isoformat()
     name = f"{TABLE}_{day:%Y%m%d}"
     with transaction.atomic(), connection.cursor() as cursor:

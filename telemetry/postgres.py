@@ -1,4 +1,4 @@
-"""Settings of this connection to Postgres for a while."""
+"""Temporary settings of this connection to Postgres."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ ROOM = "64MB"
 
 @contextmanager
 def settings(**wanted: str) -> Iterator[None]:
-    """Within it, the settings have these values; afterwards those of before. Does nothing on other databases."""
+    """Sets these values, and restores the previous ones afterwards. Does nothing on other databases."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -23,7 +23,7 @@ def settings(**wanted: str) -> Iterator[None]:
 
 
 def _set(wanted: dict[str, str]) -> dict[str, str]:
-    """In one statement. Returns the values of before."""
+    """Sets the values and returns the previous ones, in one statement."""
     read = ", ".join(["current_setting(%s)"] * len(wanted))
     columns = ", ".join(f"v{n}" for n in range(len(wanted)))
     write = ", ".join(["set_config(%s, %s, false)"] * len(wanted))

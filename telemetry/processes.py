@@ -1,4 +1,4 @@
-"""The reports of processes about themselves, every few seconds: models.ProcessReport, one row a process.
+"""Each process reports about itself every few seconds, in its own row of models.ProcessReport.
 
 `report` is JSON:
 
@@ -24,7 +24,7 @@ from telemetry.models import ProcessReport
 
 SILENCE = timedelta(seconds=10)  # twice the time between two reports
 ALIVE = timedelta(seconds=30)  # a process that has not reported for longer is gone or hangs
-GONE = timedelta(minutes=10)  # its row is deleted after this time
+GONE = timedelta(minutes=10)  # the report of a silent process is deleted after this time
 
 Probe = Callable[[str], Mapping[str, Any] | None]
 _probe: Probe | None = None
@@ -46,7 +46,8 @@ def purge(*, now: datetime | None = None) -> int:
 
 
 def _delete(ended: "QuerySet[ProcessReport]") -> int:
-    """Of two processes that purge at once, one deletes a report and says how the breakers of that process ended."""
+    """Deletes the reports, and records the end of each process's breakers. If two processes purge at once, only the
+    one that deletes a report records its breakers."""
     count = 0
     for report in ended:
         if ProcessReport.objects.filter(pk=report.pk).delete()[0]:
@@ -56,7 +57,7 @@ def _delete(ended: "QuerySet[ProcessReport]") -> int:
 
 
 def last_seen_of_gone(*, now: datetime | None = None) -> datetime | None:
-    """The last report of any process that has ended without a word, or hangs. None: there is none."""
+    """The time of the latest report of any process that has crashed or hangs. None: there is no such process."""
     gone = ProcessReport.objects.filter(seen_at__lt=(now or timezone.now()) - ALIVE).order_by("-seen_at")
     return gone.values_list("seen_at", flat=True).first()
 
@@ -67,8 +68,8 @@ def alive(*, now: datetime | None = None) -> list[ProcessReport]:
 
 
 def recorder_lag(running: Sequence[ProcessReport], *, now: datetime) -> float:
-    """How many seconds recording is behind: as the process says that is furthest behind. Where no process has reported
-    for a while, nothing can be written, calls neither, so it is the time since the last report."""
+    """The seconds that recording is behind: the largest lag that a process reports. If no process has reported for a
+    while, the database takes no calls either, so the lag is at least the time since the last report."""
     lags = [float(each.report["recorder"].get("lagSeconds") or 0) for each in running if each.report.get("recorder")]
     silence = now - max((each.seen_at for each in running), default=now)
     return max([*lags, silence.total_seconds() if silence > SILENCE else 0.0])
@@ -86,11 +87,11 @@ def last_contacts(*, now: datetime | None = None) -> dict[str, datetime]:
 
 
 def probe_with(function: Probe) -> None:
-    """Registers how an upstream is asked. The gateway does this at start."""
+    """Registers the function that probes an upstream. The gateway does this at start."""
     global _probe
     _probe = function
 
 
 def probe_now(name: str) -> Mapping[str, Any] | None:
-    """Asks an upstream at once: {at, ok, ms, status, message}. None if there is no such upstream. Blocks."""
+    """Probes an upstream now: {at, ok, ms, status, message}. None if there is no such upstream. Blocks."""
     return None if _probe is None else _probe(name)

@@ -1,4 +1,4 @@
-"""Admin pages to look at, without forms; and the badge of a state."""
+"""Read-only admin pages, and the badge of a state."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -23,7 +23,7 @@ from telemetry.storage import PendingCall, StoreResult
 
 class ProcessRecorder(Generic[Item]):
     """This process's writer for one kind of item; `limits` are those of BatchWriter. A forked process gets a new
-    one: the copy has no thread, its lock may be held, and the parent stores the queued items."""
+    writer: the copy has no thread, its lock may be held, and the parent stores the queued items."""
 
     def __init__(self, store: Callable[[Sequence[Item]], StoreResult], *, name: str, **limits: Any) -> None:
         self._make = partial(BatchWriter, store, name=name, **limits)

@@ -20,7 +20,7 @@ from telemetry.recorder import ProcessRecorder
 from telemetry.storage import StoreResult, release_connection
 
 MAX_ADDRESSES = 1_000  # addresses per minute that get their own row
-OTHERS = "others"  # the address in the row for all further ones
+OTHERS = "others"  # stands for all further addresses of the minute
 UNKNOWN = "unknown"
 
 TABLE = RejectedKey._meta.db_table
@@ -34,7 +34,7 @@ ADD = (
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A rejected key. `hint` is the part of the key that may be shown; it is never usable."""
+    """A rejected key. `hint` is the part of the key that may be shown; nobody can log in with it."""
 
     at: datetime  # aware, UTC
     transport: str

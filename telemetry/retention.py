@@ -20,7 +20,7 @@ from telemetry.models import (
 )
 from telemetry.rollups.coverage import kept_for
 
-ALERTS_KEPT = timedelta(days=400)  # after their end; those that never fired go with the calls
+ALERTS_KEPT = timedelta(days=400)  # after their end; alerts that never fired are stored only as long as calls
 BATCH = 5_000  # rows per transaction: few, so that the writer of calls never waits long
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 def purge_old_calls(*, now: datetime | None = None, batch: int = BATCH) -> int:
     """Deletes calls older than TELEMETRY_RETENTION_DAYS, a batch per transaction; returns how many. On Postgres, whole
-    days are dropped first, which are not counted."""
+    days are dropped first; the returned number does not include their calls."""
     now = now or timezone.now()
     partitions.drop_before(now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS))
     return _purge(TelemetryRecord.objects, "created_at", now, batch)
@@ -67,7 +67,7 @@ def purge_old_alerts(*, now: datetime | None = None) -> int:
 
 
 def purge_old_arguments(*, now: datetime | None = None) -> int:
-    """Deletes arguments whose time is over (TELEMETRY_ARGUMENT_DAYS); returns how many."""
+    """Deletes expired arguments (TELEMETRY_ARGUMENT_DAYS); returns how many."""
     total, _ = CallArguments.objects.filter(expires_at__lte=now or timezone.now()).delete()
     return total
 

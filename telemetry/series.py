@@ -1,7 +1,7 @@
-"""Prometheus counters and histograms whose scrape is fast: 2,000 tools have 90,000 series.
+"""Prometheus counters and histograms that are fast to scrape, because 2,000 tools have 90,000 series.
 
-Each series keeps the text of its name and labels, so that a scrape only adds the values; prometheus_client writes that
-text anew each time, which takes it two seconds. One thread changes the values; a scrape may read them on any other.
+Each series stores the text of its name and labels, so a scrape only adds the values. prometheus_client formats that
+text at each scrape, which takes two seconds. One thread changes the values; a scrape may read them on any other.
 """
 
 from bisect import bisect_left
@@ -12,7 +12,7 @@ ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 
 
 class ValueSeries:
-    """A number that is added to. `text`: its name and labels."""
+    """One number. `text`: its name and labels."""
 
     __slots__ = ("text", "value")
 
@@ -58,14 +58,14 @@ class Family:
         self._series: dict[tuple[str, ...], ValueSeries] = {}
 
     def labels(self, *values: str) -> ValueSeries:
-        """The series with these values of the labels, which begins with 0."""
+        """The series with these label values; a new one starts at 0."""
         if (known := self._series.get(values)) is None:
             known = self._series[values] = ValueSeries(_text(self._name, list(zip(self._labels, values, strict=True))))
         return known
 
     def lines(self) -> Iterator[str]:
         yield from _head(self._name, self._help, self._kind)
-        for series in list(self._series.values()):  # a copy: meanwhile, a series may be added
+        for series in list(self._series.values()):  # a copy, because another thread may add a series
             yield from series.lines()
 
 

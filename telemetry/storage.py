@@ -49,7 +49,7 @@ class StoreResult:
 
 
 class PendingCall(Protocol):
-    """A call on its way to the writer thread. Everything that can wait is left to `measured`."""
+    """A call that is queued for the writer thread, which calls `measured` for all work that can wait."""
 
     @property
     def at(self) -> datetime: ...
@@ -57,7 +57,7 @@ class PendingCall(Protocol):
     def measured(self) -> Measurement: ...
 
     def after_storing(self) -> None:
-        """What else is to be done with the call, once: after it was stored, or cannot be."""
+        """Called once, after the call was stored or dropped."""
 
 
 def store(calls: Sequence[PendingCall]) -> StoreResult:
@@ -87,7 +87,7 @@ def store(calls: Sequence[PendingCall]) -> StoreResult:
 
 
 def _finish(item: PendingCall) -> None:
-    """Must not raise, as `_count_and_log`."""
+    """Must not raise, for the reason given at `_count_and_log`."""
     try:
         item.after_storing()
     except Exception as error:
@@ -100,7 +100,7 @@ def _insert(calls: Sequence[Measurement]) -> tuple[int, str]:
         with transaction.atomic():
             _write(calls)
     except Exception as error:
-        if _is_away(error):
+        if _is_database_down(error):
             raise StoreUnavailableError from error
         return _insert_one_by_one(calls)
     return len(calls), ""
@@ -121,12 +121,12 @@ def _insert_one_by_one(calls: Sequence[Measurement]) -> tuple[int, str]:
             stored += 1
         except Exception as error:
             last_error = _note_unusable(error)
-            if _is_away(error):
+            if _is_database_down(error):
                 break  # every further row would wait for a connection
     return stored, last_error
 
 
-def _is_away(error: Exception) -> bool:
+def _is_database_down(error: Exception) -> bool:
     """Whether the database, not a row, caused the error."""
     return isinstance(error, DatabaseError) and not isinstance(error, DataError | IntegrityError)
 
@@ -150,11 +150,11 @@ def _named(kind: type) -> list[str]:
 
 
 _texts, _numbers, _measures, _flags = (attrgetter(*_named(kind)) for kind in (str, int, float, bool))
-_MOST_CHARACTERS = [FIGURES[name].max_length or 0 for name in _named(str)]  # a text has one
+_MOST_CHARACTERS = [FIGURES[name].max_length or 0 for name in _named(str)]  # every text has a max_length
 
 
 def _is_sound(call: Measurement) -> bool:
-    """Looks at all values of a type at once: nearly every call is sound, and each one is looked at."""
+    """Checks all values of a type at once, because each call is checked and nearly all are valid."""
     texts, numbers = _texts(call), _numbers(call)
     return (
         not any(map(gt, map(len, texts), _MOST_CHARACTERS))

@@ -1,4 +1,4 @@
-"""The reports of all processes on upstreams, merged: the worst breaker, the last success and failure of any of them."""
+"""What all processes report about each upstream, merged: the worst breaker state, the last success and failure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ BREAKERS = ("closed", "half-open", "open")  # from best to worst
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """The answer of an upstream to a probe, a request without a call. `status` 0: no answer."""
+    """An upstream's answer to a probe, a request that no call caused. `status` 0: no answer."""
 
     at: datetime
     is_ok: bool
@@ -23,7 +23,7 @@ class ProbeReport:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamReport:
-    """`rate_left` of `rate_limit`: the least of all processes; None: no limit."""
+    """`rate_left` and `rate_limit` are those of the process that has the least left; None: no limit."""
 
     name: str
     connector: str

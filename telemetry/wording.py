@@ -1,4 +1,4 @@
-"""The wording of figures and times: one way for each, on every page."""
+"""Formats figures and times the same way on every page."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ def short(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """5.8%, from a share of 0 to 1. What is not none and not all never looks so: <0.1% and >99.9%."""
+    """5.8%, from a share of 0 to 1. Rounding never gives 0% or 100%; it gives <0.1% or >99.9%."""
     if value is None:
         return NOTHING
     if 0 < value < 0.0005:
@@ -41,7 +41,7 @@ def share(value: float | None) -> str:
 
 
 def change(now: float | None, before: float | None) -> str:
-    """+12%: how far a figure is from what it was; "–" where there was nothing to compare with."""
+    """+12%: the change from an earlier figure; "–" if there is nothing to compare with."""
     if now is None or not before:
         return NOTHING
     percent = 100 * (now / before - 1)
@@ -51,7 +51,7 @@ def change(now: float | None, before: float | None) -> str:
 
 
 def points(now: float | None, before: float | None) -> str:
-    """+3.1 points: how far a share is from what it was."""
+    """+3.1 points: the change from an earlier share."""
     if now is None or before is None:
         return NOTHING
     return _with_plus(f"{100 * (now - before):.1f}") + f"{SPACE}points"
@@ -67,7 +67,7 @@ def ratio(value: float | None) -> str:
 
 
 def factor(value: float | None) -> str:
-    """× 1.36: what a figure is multiplied with."""
+    """× 1.36: a multiplier."""
     return NOTHING if value is None else f"×{SPACE}{value:.2f}"
 
 
@@ -97,7 +97,7 @@ def length(value: timedelta) -> str:
 
 
 def age(value: timedelta) -> str:
-    """11 min: how long ago, in one unit. Stands only beside a time."""
+    """11 min: how long ago, in one unit. Shown only beside a time."""
     seconds = max(0, int(value.total_seconds()))
     for unit, size in (("days", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= (2 * size if unit == "days" else size):
@@ -142,7 +142,7 @@ def tick(value: datetime, step: timedelta) -> str:
 
 
 def in_unit(value: float | None, unit: Unit | None, number: Callable[[float | None], str] = whole) -> str:
-    """`number` writes a value that has no unit of its own."""
+    """`number` formats a value that is neither a time nor a size."""
     match unit:
         case Unit.MILLISECONDS:
             return milliseconds(value)

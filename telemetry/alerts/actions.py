@@ -1,4 +1,4 @@
-"""The actions of people on an alert: acknowledge it, silence it, end the silence. Each is a line of its history."""
+"""What people can do with an alert: acknowledge it, silence it, end the silence. Its history shows each action."""
 
 from datetime import datetime, timedelta
 

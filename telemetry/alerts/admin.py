@@ -70,7 +70,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
         max_length=1000,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text="Webhook: the key that signs each message; the receiver needs it too. Slack: the address of the "
-        "incoming webhook. It is stored sealed and never shown again. Empty: it stays as it is.",
+        "incoming webhook. It is stored encrypted and never shown again. Leave it empty to leave it unchanged.",
     )
 
     class Meta:
@@ -132,4 +132,4 @@ class ChannelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
     def where(self, channel: Channel) -> str:
         if channel.follows_settings:
             return ", ".join(channel.recipients) or "nobody yet: set ALERT_EMAILS"
-        return channel.address or "an address that is kept secret"
+        return channel.address or "a secret address"

@@ -1,7 +1,7 @@
-"""Sends a message over a channel: email by Django, webhooks and Slack over the network that the application gives.
+"""Sends a message over a channel: email through Django, webhooks and Slack through the application's network client.
 
-Telemetry does not connect anywhere by itself: the gateway passes its checked client to `send_with`, and its vault to
-`seal_with`. Without them there are only email channels.
+Telemetry has no network client of its own. The gateway passes one that checks addresses to `send_with`, and its vault
+to `seal_with`. Without them, only email channels work.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ class Post:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`status` 0: there was no answer, and `problem` says why. `is_refused`: it must not be sent there at all."""
+    """`status` 0: there was no answer, and `problem` says why. `is_refused`: the address is forbidden."""
 
     status: int
     problem: str = ""
@@ -61,7 +61,7 @@ _open: Callable[[str, str], str] | None = None
 
 def send_with(sender: Sender, address_problem: Callable[[str], str | None]) -> None:
     """The application's network client. It checks addresses, has a time limit, and returns a Reply for every Post.
-    `address_problem` says why an address cannot be a receiver, when it is entered; None if it can."""
+    `address_problem` checks an entered address: it returns why the address cannot be a receiver, or None."""
     global _sender, _address_problem
     _sender, _address_problem = sender, address_problem
 
@@ -83,7 +83,7 @@ def sealed(secret: str) -> str:
 
 
 def secret_of(channel: Channel) -> str:
-    """Raises what the vault raises if no key opens it."""
+    """Raises the vault's error if no key decrypts the secret."""
     if not channel.sealed_secret:
         return ""
     if _open is None:
@@ -92,12 +92,12 @@ def secret_of(channel: Channel) -> str:
 
 
 def send(channel: Channel, message: Message, *, deduplicate: str) -> Sent:
-    """One attempt. Never raises: a channel that fails is a result."""
+    """Makes one attempt. Never raises: a failure is a result too."""
     try:
         if channel.kind == Channel.ChannelKind.EMAIL:
             return _send_mail(channel, message)
         return _post(_prepared(channel, message, deduplicate))
-    except Exception as error:  # a mail server away, a lost key: the row of the notification shows it
+    except Exception as error:  # such as a mail server that is down, or a lost key; the notification's row shows it
         return Sent(False, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
@@ -122,7 +122,7 @@ def _json(document: Mapping[str, object]) -> bytes:
 
 
 def signature(body: bytes, secret: str, at: int) -> str:
-    """The value of SIGNATURE. The time is signed too, so that a receiver can refuse what was recorded and replayed."""
+    """The value of SIGNATURE. The time is signed too, so that a receiver can refuse a replayed message."""
     signed = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256)
     return f"t={at},v1={signed.hexdigest()}"
 

@@ -37,7 +37,7 @@ class RuleCondition:
         return kind_of(self.kind)
 
     def for_tool(self, tool: str) -> "RuleCondition":
-        """The condition of a tool with a limit of its own, which recovers at the same share of its limit."""
+        """The condition for a tool with its own limit. It recovers at the same fraction of its limit as the rule."""
         limit = self.own_limits[tool]
         part = self.recovery / self.limit if self.limit else DEFAULT_RECOVERY
         return replace(self, limit=limit, recovery=limit * part, tools=(tool,), own_limits={})
@@ -59,7 +59,7 @@ def condition_of(rule: AlertRule) -> RuleCondition:
         origins=patterns(rule.origins),
         own_limits=dict(rule.limits_by_tool),
     )
-    return _as_settings_say(condition) if rule.follows_settings else condition
+    return _with_settings(condition) if rule.follows_settings else condition
 
 
 def patterns(text: str) -> tuple[str, ...]:
@@ -68,16 +68,16 @@ def patterns(text: str) -> tuple[str, ...]:
 
 
 def matches(name: str, wanted: Sequence[str]) -> bool:
-    """Whether the patterns select a name. One that begins with ! excludes, * is any letters, none at all selects any
-    name."""
+    """Whether the patterns select a name. A pattern that begins with ! excludes names; * matches any characters. If
+    all patterns exclude, or there are none, every other name is selected."""
     chosen = [each for each in wanted if not each.startswith("!")]
     is_in = any(fnmatchcase(name, each) for each in chosen) if chosen else True
     return is_in and not any(fnmatchcase(name, each[1:]) for each in wanted if each.startswith("!"))
 
 
-def _as_settings_say(condition: RuleCondition) -> RuleCondition:
-    """The condition of the shipped rule, which is that of the settings OVERSIZED_ALERT_… until somebody saves the
-    rule."""
+def _with_settings(condition: RuleCondition) -> RuleCondition:
+    """The condition with the values of the settings OVERSIZED_ALERT_…, which the shipped rule uses until somebody
+    saves it."""
     declared = condition.declared
     limit = getattr(settings, "OVERSIZED_ALERT_SHARE", declared.limit)
     return replace(
@@ -100,10 +100,10 @@ class ToolShare:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The result of one evaluation for one subject ("" is everything). `value` is None if there was nothing to judge,
-    or the sample is too small.
+    """The result of one evaluation for one subject ("" is everything). `value` is None without calls, or if the sample
+    is too small.
 
-    `calls` are filters of the list of calls that select the calls behind the value.
+    `calls` are the filters that select the counted calls in the list of calls.
     """
 
     subject: str
@@ -118,8 +118,8 @@ class Reading:
 
 
 def signal(reading: Reading, *, minimum: int, no_data: NoData) -> Signal | None:
-    """The signal of a reading; None keeps the state. A sample below `minimum` neither fires nor, over the recovery
-    threshold, recovers; nor does one that is too small to have a value."""
+    """The signal of a reading; None keeps the state. A sample below `minimum` cannot fire. A sample that is too small
+    to have a value can neither fire nor recover."""
     if reading.value is None:
         return Signal.BETWEEN if reading.sample else _of_no_data(no_data)
     if reading.value > reading.limit:

@@ -1,5 +1,5 @@
-"""One round of checks over all rules. Beat starts one every 15 seconds, so that a death shows within a minute. Only one
-runs at a time.
+"""One round of checks over all rules. Beat starts a round every 15 seconds, so that an outage shows within a minute.
+Only one round runs at a time.
 
 A rule that cannot be evaluated puts its alerts into the state Error and never stops the others. Nothing here waits for
 a channel: notifications are queued, and tasks deliver them.
@@ -28,8 +28,8 @@ logger = logging.getLogger("telemetry.alerts")
 
 
 def check_alerts(*, now: datetime | None = None) -> bool:
-    """Evaluates every enabled rule, and starts the notifications that are due. False: another process is doing
-    so."""
+    """Evaluates every enabled rule, and starts the notifications that are due. False: another process is already
+    evaluating."""
     now = now or timezone.now()
     with only_one("alerts") as is_ours:
         if not is_ours:
@@ -42,14 +42,14 @@ def check_alerts(*, now: datetime | None = None) -> bool:
 
 
 def last_check() -> datetime | None:
-    """The time of the last check of any rule; None: never. If it is more than three rounds ago, nothing checks."""
+    """The time of the last check of any rule; None: never. After three missed rounds, no process is checking."""
     last: datetime | None = AlertRule.objects.aggregate(last=Max("checked_at"))["last"]
     return last
 
 
 def evaluate(rule: AlertRule, now: datetime) -> None:
-    """Evaluates one rule. It is read outside a transaction, since SQLite's would block the recording of calls
-    meanwhile."""
+    """Evaluates one rule. The figures are read outside the transaction, because on SQLite a transaction would block
+    the recording of calls."""
     condition, memory = condition_of(rule), rule.memory
     try:
         found: Sequence[Reading] | None = readings.read(rule, condition, now)

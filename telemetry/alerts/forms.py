@@ -1,4 +1,4 @@
-"""The form of a rule. People write percent, rules store shares; the rule's kind decides which fields there are."""
+"""The form of a rule. It shows percent and stores shares. The rule's kind decides which fields it has."""
 
 import re
 from collections.abc import Mapping
@@ -202,7 +202,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
             )
         return given
 
-    # -- What it describes --------------------------------------------------------------------------
+    # -- The described rule -------------------------------------------------------------------------
 
     def rule(self) -> AlertRule:
         """The rule as the form describes it, not saved. The form must be valid."""

@@ -1,7 +1,6 @@
-"""One step of one alert: begins, updates and ends episodes, and records each transition.
+"""Advances one alert by one evaluation: begins, updates and ends episodes, and records each transition.
 
-Runs inside the evaluation's transaction; notifications are queued in it too, so that neither is stored without the
-other.
+Everything runs inside the evaluation's transaction, so an alert and its notifications are stored together.
 """
 
 import logging
@@ -39,20 +38,20 @@ def advance(
         return None
     alert = alert or _begun(rule, reading, now)
     before = AlertState.NORMAL if alert.pk is None else AlertState(alert.state)
-    _note(alert, reading, now)
+    _update_figures(alert, reading, now)
     alert.state, alert.since = next_track.state, next_track.since
     if next_track.state is AlertState.ALERTING:
         alert.fired_at = alert.fired_at or now
     if next_track.state is AlertState.NORMAL:
         alert.ended_at = now
     alert.save()
-    transition = _write_down(alert, before, now) if alert.state != before else None
+    transition = _record_transition(alert, before, now) if alert.state != before else None
     notifications.queue_for(alert, transition, now)
     return alert
 
 
 def _begun(rule: AlertRule, reading: Reading, now: datetime) -> Alert:
-    """A new episode. A silence that was set for the last episode of this subject still holds."""
+    """A new episode. It inherits a silence that still holds from the subject's last episode."""
     subject = reading.subject[:LONGEST_SUBJECT]
     last = Alert.objects.filter(rule=rule, subject=subject, silenced_until__gt=now).first()
     return Alert(
@@ -64,7 +63,7 @@ def _begun(rule: AlertRule, reading: Reading, now: datetime) -> Alert:
     )
 
 
-def _note(alert: Alert, reading: Reading, now: datetime) -> None:
+def _update_figures(alert: Alert, reading: Reading, now: datetime) -> None:
     alert.checked_at, alert.limit = now, reading.limit
     alert.message = reading.message[:LONGEST_MESSAGE]
     alert.sample, alert.affected = reading.sample, reading.affected
@@ -77,7 +76,7 @@ def _note(alert: Alert, reading: Reading, now: datetime) -> None:
     }
 
 
-def _write_down(alert: Alert, before: AlertState, now: datetime) -> AlertTransition:
+def _record_transition(alert: Alert, before: AlertState, now: datetime) -> AlertTransition:
     transition = AlertTransition.objects.create(
         alert=alert,
         at=now,
@@ -125,9 +124,9 @@ def _fields(alert: Alert) -> Mapping[str, Any]:
 
 
 def end(alert: Alert, message: str, now: datetime) -> None:
-    """Ends an episode that cannot recover by itself, without a notification."""
+    """Ends an episode that has no more readings to recover by. Sends no notification."""
     before, alert.state = AlertState(alert.state), AlertState.NORMAL
     alert.since = alert.ended_at = now
     alert.message = message
     alert.save()
-    _write_down(alert, before, now)
+    _record_transition(alert, before, now)

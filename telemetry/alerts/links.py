@@ -1,4 +1,4 @@
-"""Addresses of an alert's page, its calls and its runbook. Empty where this application does not serve the page."""
+"""Addresses of an alert's page, its calls and its runbook; "" if this application does not serve the page."""
 
 from datetime import UTC, datetime
 from urllib.parse import urlencode, urljoin
@@ -19,13 +19,13 @@ def rule(of: AlertRule) -> str:
 
 
 def calls(of: Alert, checked_at: datetime) -> str:
-    """The calls that the check at that time counted."""
+    """The list of the calls that the check at that time counted."""
     page, query = _page("telemetry:calls"), calls_query(of, checked_at)
     return f"{page}?{urlencode(query)}" if page and query else ""
 
 
 def calls_query(of: Alert, checked_at: datetime) -> list[tuple[str, str]]:
-    """The calls as an address selects them: the rule's window before the check, and the filters. Empty for rules that
+    """The query that selects these calls: the rule's window before the check, and the filters. Empty for rules that
     count no calls."""
     window = condition_of(of.rule).window
     chosen = [(name, value) for name, values in of.details.get("calls", {}).items() for value in values]

@@ -1,7 +1,7 @@
-"""The times when a rule would have fired in the last seven days: the same measures and states, run over stored figures.
+"""Finds when a rule would have fired in the last seven days, by running its measure and the states over stored figures.
 
-The last two days are judged in intervals of 5 minutes, earlier days in hours, so a short excess in those may be missed.
-Breakers, health checks and counters of processes have no stored past.
+The last two days are evaluated in intervals of 5 minutes. Earlier days are evaluated in hours, so a short excess may be
+missed there. Breakers, health checks and the counters of processes have no stored history.
 """
 
 from collections import defaultdict, deque
@@ -23,12 +23,12 @@ from telemetry.queries import Selection, Span
 SPAN = timedelta(days=7)
 FINE, FINE_SPAN = timedelta(minutes=5), timedelta(days=2)
 COARSE = timedelta(hours=1)
-NOT_KEPT = "What this rule looks at is not kept over time, so its past cannot be computed."
+NOT_KEPT = "The figures that this rule checks are not stored over time, so its past cannot be computed."
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The measured value of one subject, from `start` for `step`."""
+    """The measured value of one subject in the time of length `step` from `start`."""
 
     start: datetime
     step: timedelta
@@ -85,7 +85,7 @@ Parts = Iterator[tuple[RuleCondition, Mapping[str, Sequence[Interval]]]]
 
 
 def _parts(condition: RuleCondition, since: datetime, now: datetime) -> Parts:
-    """The condition, and those of tools with a limit of their own, each with the intervals that it judges."""
+    """The condition, and one for each tool with its own limit; each with the intervals to evaluate."""
     yield condition, _intervals(condition, since, now)
     for tool in condition.own_limits:
         own = replace(condition.for_tool(tool), per=Per.TOOL)
@@ -131,7 +131,7 @@ def _of_keys(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval
 
 
 def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Interval]:
-    """Counts and shares over the rule's window, where it is longer than an interval. Percentiles cannot be added up."""
+    """Rolling counts and shares, if the rule's window is longer than an interval. Percentiles cannot be added up."""
     if condition.declared.unit is LimitUnit.MILLISECONDS or condition.window <= FINE:
         yield from intervals
         return
@@ -147,7 +147,7 @@ def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator
 
 
 def _can_fire(intervals: Sequence[Interval], condition: RuleCondition) -> bool:
-    """Whether any interval is over the limit: of most subjects none is, and to replay them takes long."""
+    """Whether any interval is over the limit. Most subjects have none, and replaying them would take long."""
     return any(
         each.seen.sample >= condition.minimum and each.seen.value > condition.limit
         if each.seen.value is not None
@@ -157,7 +157,7 @@ def _can_fire(intervals: Sequence[Interval], condition: RuleCondition) -> bool:
 
 
 def _replayed(subject: str, intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Firing]:
-    """Runs the states over the intervals. What was measured in one holds from its start to its end."""
+    """Runs the state machine over the intervals. An interval's value holds from its start to its end."""
     track, fired_at, peak = alert_states.normal(intervals[0].start), None, 0.0
     for interval in intervals:
         end = interval.start + interval.step

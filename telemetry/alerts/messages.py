@@ -1,4 +1,4 @@
-"""The text of a notification, in the forms of email, webhook and Slack."""
+"""The content of a notification, as email, webhook and Slack message."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Message:
 
 
 def of_transition(notification: Notification) -> Message:
-    """The message about a transition, as it was then: the alert may have moved on."""
+    """The message about a transition. Its sentence is the transition's, because the alert may have changed since."""
     transition = notification.transition
     alert = transition.alert
     is_over = transition.after == AlertState.NORMAL

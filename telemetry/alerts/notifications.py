@@ -90,7 +90,7 @@ def deliver(pk: int, *, now: datetime | None = None) -> None:
 
 
 def _claimed(pk: int, now: datetime) -> bool:
-    """Takes the attempt for this worker. False if it is not due, or if another worker has it."""
+    """Claims the attempt for this worker. False if it is not due, or if another worker has claimed it."""
     due = Notification.objects.filter(pk=pk, state=Notification.Delivery.QUEUED, due_at__lte=now)
     return bool(due.update(due_at=now + LEASE, attempts=F("attempts") + 1))
 

@@ -11,7 +11,7 @@ EMAIL_CHANNEL = "Operators"  # sends to the addresses in ALERT_EMAILS
 
 
 def create(using: str = "default", apps: Apps | None = None, **_: Any) -> None:
-    """A receiver of post_migrate. Existing rules and channels stay unchanged, even if ops have edited them."""
+    """A receiver of post_migrate. It never changes existing rules and channels, because ops may have edited them."""
     registry = apps or installed
     try:
         rule_model, channel_model = (

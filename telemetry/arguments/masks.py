@@ -20,7 +20,7 @@ class Masked:
     hidden: tuple[Hidden, ...] = field(default=())
 
 
-Mask = Callable[[str, Mapping[str, Any]], Masked]  # (operation, arguments, or the document of an error)
+Mask = Callable[[str, Mapping[str, Any]], Masked]  # (operation, the arguments or an error's JSON document)
 
 _mask: Mask | None = None
 

@@ -17,14 +17,14 @@ logger = logging.getLogger(__name__)
 
 LONGEST = 64 * 1024  # characters of arguments whose values are stored
 LONGEST_ANSWER = 8 * 1024  # bytes
-MOST_HIDDEN, MOST_NAMES = 100, 100  # masked values and names stored of a call, at most
+MOST_HIDDEN, MOST_NAMES = 100, 100  # the most masked values and names that are stored for a call
 CAPACITY = 16 * 1024 * 1024  # characters in the queue
-OVERHEAD = 500  # characters that a call counts for, in addition to its texts
+OVERHEAD = 500  # characters added to the weight of each call
 
 
 class CallWithArguments(NamedTuple):
-    """`ended`: exactly that of the call's measurement. `arguments`: JSON; empty if they are too long or not JSON.
-    `answer`: the error that the client got, as JSON; empty for an answered call."""
+    """`ended`: exactly the time in the call's measurement. `arguments`: JSON; empty if they are too long or not JSON.
+    `answer`: the error that the client got, as JSON; empty for a successful call."""
 
     ended: float  # time.time()
     request_id: str
@@ -43,10 +43,10 @@ def weight(call: CallWithArguments) -> int:
 
 
 def store(calls: Sequence[CallWithArguments]) -> StoreResult:
-    """Stores a batch. A call that cannot be masked costs only itself: none of its values is stored."""
+    """Stores a batch. A call that cannot be masked is dropped; the others are stored."""
     rows = [row for call in calls if (row := _row(call)) is not None]
     try:
-        CallArguments.objects.bulk_create(rows, ignore_conflicts=True)  # a batch may come twice
+        CallArguments.objects.bulk_create(rows, ignore_conflicts=True)  # a batch may be stored twice
     finally:
         release_connection()
     return StoreResult(stored=len(rows), dropped=len(calls) - len(rows))

@@ -1,4 +1,4 @@
-"""The tools whose arguments are stored also when calls succeed. Hot paths read a set in memory."""
+"""The tools whose arguments are stored for successful calls too. The hot path reads a set in memory."""
 
 from django.db import DatabaseError
 
@@ -16,8 +16,7 @@ ALL = KeptTool.ALL
 
 
 def refresh() -> None:
-    """Reads the switches. Called every few seconds, off the hot path; they stay as they are while the database is
-    away."""
+    """Reads the switches, every few seconds and off the hot path. They stay unchanged while the database is down."""
     global _kept
     try:
         _kept = frozenset(KeptTool.objects.values_list("operation", flat=True))

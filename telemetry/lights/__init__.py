@@ -1,8 +1,8 @@
 """The lights of "Now": Sluice, each upstream, the stores, recording and alerting; and the sentence that sums them up.
 
-readings.py    what processes report, the calls of the last minutes and what is usual, read from the database
+readings.py    the reports of processes, the calls of the last minutes and usual values, read from the database
 rules.py       readings ──► lights; pure
-since.py       since when something is bad: the first minute of the unbroken stretch
+since.py       the time when a light became bad: the first minute of the unbroken bad stretch
 verdict.py     lights + counts ──► the sentence; pure
 
 The page Now, the state in the header of all pages, the home page and the admin's index show these lights.
@@ -17,5 +17,5 @@ __all__ = ["Light", "Lights", "Readings", "lights_now", "lights_of", "read"]
 
 
 def lights_now() -> Lights:
-    """Read once for a page."""
+    """The lights, computed once per page."""
     return page_memory.remembered("lights", lambda: lights_of(read()))

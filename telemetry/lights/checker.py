@@ -1,4 +1,4 @@
-"""The last check of alert rules. The checker writes its time into each rule, after it has checked it."""
+"""The last check of alert rules. The evaluation writes the time into each rule that it has checked."""
 
 from dataclasses import dataclass
 from datetime import datetime

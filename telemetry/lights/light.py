@@ -36,7 +36,7 @@ class Light:
 
     @property
     def sentence(self) -> str:
-        """`said` with its full stop, unless it is a question."""
+        """`said` with its final full stop or question mark."""
         return self.said if self.said.endswith(("?", ".")) else f"{self.said}."
 
     @property
@@ -45,18 +45,18 @@ class Light:
 
     @property
     def in_a_title(self) -> str:
-        """acme down"""
+        """For example "acme down"."""
         return f"{self.name} {self.state.word.lower()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Lights:
-    """Sluice first, then the bad ones, the worst first. `has_calls`: in the last 15 minutes."""
+    """Sluice first, then the others, the worst first. `has_calls`: whether there were calls in the last 15 minutes."""
 
     all: tuple[Light, ...]
     has_calls: bool
     has_probes: bool = False
-    is_reported: bool = True  # processes say how the stores are
+    is_reported: bool = True  # whether any process has reported lately
 
     @property
     def bad(self) -> tuple[Light, ...]:
@@ -72,15 +72,15 @@ class Lights:
 
     @property
     def state(self) -> State:
-        """The state of the worst light. Without calls, or without reports of the stores, nothing is known to be
-        well."""
+        """The state of the worst light. If no light is bad, it is OK only if there are calls and reports, because
+        nothing else shows that all is well."""
         if self.worst:
             return self.worst.state
         return State.OK if self.has_calls and self.is_reported else State.NO_DATA
 
     @property
     def without_names(self) -> str:
-        """one upstream is down: for visitors who may not see the names of upstreams. "" if nothing is bad."""
+        """For example "one upstream is down", for visitors who may not see names of upstreams; "" if nothing is bad."""
         if self.worst is None:
             return ""
         word = self.worst.state.word.lower()
@@ -91,7 +91,7 @@ class Lights:
 
     @property
     def words(self) -> str:
-        """1 problem, for the state in the header."""
+        """For example "1 problem", for the state in the header."""
         if self.bad:
             return f"{len(self.bad)} problem{'s' if len(self.bad) > 1 else ''}"
         if not self.has_calls:
@@ -100,7 +100,7 @@ class Lights:
 
     @property
     def title(self) -> str:
-        """acme down, for the browser's tab."""
+        """For example "acme down", for the browser's tab."""
         if self.worst is None:
             return self.words
         more = len(self.bad) - 1

@@ -8,12 +8,12 @@ from typing import Any
 from telemetry.processes import alive, recorder_lag
 from telemetry.upstream_reports import UpstreamReport, reports_by_upstream
 
-LOST_FOR = timedelta(minutes=15)  # lost calls are reported for this long
+LOST_FOR = timedelta(minutes=15)  # lost calls are shown for this long
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A database or Redis. `ms`: the slowest ping of any process. `pool`: connections in use, and all."""
+    """A database or Redis. `ms`: the slowest ping of any process. `pool`: the connections in use, and its size."""
 
     is_ok: bool
     ms: float
@@ -23,7 +23,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """`lost`: calls that were not recorded; those of the last 15 minutes if the process says when it lost the last."""
+    """`lost`: the unrecorded calls of each process that lost its last one within LOST_FOR, or at an unknown time."""
 
     lag_seconds: float
     lost: int

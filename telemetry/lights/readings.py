@@ -13,7 +13,7 @@ from telemetry.queries.recent import Recent, Usual, recent, usual
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """`upstreams`: the names of those that are connected."""
+    """`upstreams`: the names of the connected upstreams."""
 
     now: datetime
     processes: Processes = field(default_factory=Processes)

@@ -35,7 +35,7 @@ def lights_of(readings: Readings) -> Lights:
 
 
 class Judgement(NamedTuple):
-    """What a rule says about a component. The fields are those of a Light."""
+    """The result of a rule for a component. The fields are those of a Light."""
 
     state: State
     said: str = ""
@@ -47,13 +47,13 @@ def sluice(readings: Readings) -> Light:
     own_errors = readings.recent.calls(MINUTES, origin="sluice")
     mean = readings.recent.own_mean(SOME_MINUTES)
     facts: tuple[str, ...] = (f"own errors {wording.whole(own_errors)}", f"mean {wording.milliseconds(mean)}")
-    if _is_database_away(readings):
+    if _is_database_down(readings):
         facts = ("database away", *facts)
     return Light(Component.SLUICE, "Sluice", judgement.state, facts, judgement.said, judgement.bad_share)
 
 
 def _sluice_judgement(readings: Readings) -> Judgement:
-    if _is_database_away(readings):
+    if _is_database_down(readings):
         return Judgement(State.DOWN, "Sluice does not reach its database")
     calls = readings.recent.calls(SOME_MINUTES)
     if calls < ENOUGH_CALLS:
@@ -70,7 +70,7 @@ def _sluice_judgement(readings: Readings) -> Judgement:
     return Judgement(State.OK)
 
 
-def _is_database_away(readings: Readings) -> bool:
+def _is_database_down(readings: Readings) -> bool:
     store = readings.processes.database
     return store is not None and not store.is_ok
 
@@ -93,7 +93,7 @@ def _outage(name: str, readings: Readings) -> Judgement | None:
     if not recent.calls(MINUTES, upstream=name):
         return Judgement(State.DOWN, f"{name} fails its health check")
     if report and report.has_failed_last:
-        # Calls that hang fail only at their time limit. So only few may have failed yet.
+        # Calls that hang fail only at their timeout, so few may have failed so far.
         return Judgement(State.DOWN, f"{name} fails its calls and its health check", UPSTREAM_DOWN)
     return None
 

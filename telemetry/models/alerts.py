@@ -102,7 +102,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(ended_at=None)
 
     def open(self) -> "AlertQuerySet":
-        """Episodes that have fired and are not over, also while there is no data or no way to check."""
+        """Episodes that have fired and are not over, whatever their state is now."""
         return self.current().exclude(fired_at=None)
 
 
@@ -203,7 +203,7 @@ class AlertTransition(models.Model):
 
 
 class Notification(models.Model):
-    """One message about one transition over one channel. The row is the queue: a task that is lost is made again."""
+    """One message about one transition over one channel. The table is the queue, so a lost task can be restarted."""
 
     class Delivery(models.TextChoices):
         QUEUED = "queued", "Queued"

@@ -32,7 +32,7 @@ class CallArguments(models.Model):
 
 
 class KeptTool(models.Model):
-    """A tool whose masked arguments are kept also when a call succeeds."""
+    """A tool whose masked arguments are stored for successful calls too."""
 
     ALL = ""
 

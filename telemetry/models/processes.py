@@ -4,8 +4,8 @@ from django.db import models
 
 
 class ProcessReport(models.Model):
-    """One row a process, which it writes every few seconds. A row that is no longer written belongs to a process that
-    ended or hangs."""
+    """One row per process, which the process updates every few seconds. A row that is no longer updated belongs to a
+    process that ended or hangs."""
 
     class ProcessKind(models.TextChoices):
         WEB = "web", "Web"

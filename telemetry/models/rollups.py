@@ -24,10 +24,10 @@ class Level(models.IntegerChoices):
 
 
 class Rollup(models.Model):
-    """The sums of the calls of one bucket of time that agree in the dimensions of a scope. Dimensions outside the scope
-    are empty."""
+    """The sums of the calls in one time bucket that have the same values in the dimensions of a scope. Dimensions
+    outside the scope are empty."""
 
-    # The dimensions of each scope. A query takes the first scope that has all that it filters, groups and splits by.
+    # The dimensions of each scope. A query uses the first scope with all dimensions that it filters or groups by.
     SCOPES = {
         "all": ("outcome", "origin", "transport"),
         "tool": ("operation", "connector", "upstream", "upstream_status", "outcome", "origin", "error_reason"),
@@ -70,7 +70,7 @@ class Rollup(models.Model):
 
 
 class StaleBucket(models.Model):
-    """A bucket whose rollups lack calls. The writer marks the minute of each call in the transaction that stores it."""
+    """A bucket whose rollups miss calls. The writer marks a call's minute in the transaction that stores the call."""
 
     level = models.PositiveIntegerField(choices=Level.choices)
     start = models.DateTimeField()

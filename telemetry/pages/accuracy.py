@@ -96,7 +96,7 @@ def _more_or_less(error: float) -> str:
 def _notes(address: Address, found: Accuracy) -> Sequence[str]:
     notes = []
     if address.filters:
-        notes.append("Filters do not apply here: a count in full is kept without the call that it belongs to.")
+        notes.append("Filters do not apply here: full counts are stored without their calls.")
     if found.is_cut:
         notes.append(f"Looked at: the newest {wording.whole(LOOKED_AT)} answers of this range.")
     ratio = found.overall.formula_ratio

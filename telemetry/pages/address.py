@@ -1,8 +1,8 @@
-"""The address of a page: its range, filters and order, as the URL has them. Links carry them from page to page.
+"""The address of a page: its range, filters and order, from the URL. Links pass them on from page to page.
 
 range=15m|1h|6h|24h|7d|30d|90d, or from= and to= (UTC, ISO 8601)     tz=Europe/Berlin     refresh=0|10|60
 compare=previous|week|none     by=tool,key     sort=-calls     view=<id of a saved view>     cursor=
-tool= key= client= … (a repeated name is OR, !x is NOT, * is any letters)     min_ms= min_tokens= q=
+tool= key= client= … (a repeated name is OR, !x is NOT, * is any characters)     min_ms= min_tokens= q=
 """
 
 from collections.abc import Mapping
@@ -105,7 +105,7 @@ class Address:
             problems=tuple(problems),
         )
 
-    # -- What it says -------------------------------------------------------------------------------
+    # -- Values -------------------------------------------------------------------------------------
 
     @property
     def span(self) -> tuple[datetime, datetime]:
@@ -160,7 +160,7 @@ class Address:
 
     @property
     def selection(self) -> Selection:
-        """The calls that the filters choose."""
+        """The calls that match the filters."""
         values: dict[str, list[str]] = {}
         for each in self.filters:
             values.setdefault(each.dimension, []).append(each.value)
@@ -170,8 +170,8 @@ class Address:
     # -- Links --------------------------------------------------------------------------------------
 
     def link(self, **changes: str | None) -> str:
-        """A link to this page with other parameters; None removes one. `cursor` is dropped unless it is given, since
-        another part of a list needs a new one."""
+        """A link to this page with other parameters; None removes a parameter. `cursor` is dropped unless it is given,
+        because a changed list needs a new one."""
         pairs = dict(self._pairs())
         pairs.pop("cursor", None)
         pairs |= {name: value for name, value in changes.items() if value}
@@ -184,15 +184,15 @@ class Address:
         return self._with(self.path, parameters, self.filters)
 
     def filtered_by(self, *, path: str = "", **chosen: str) -> str:
-        """A link to this page, or `path`, filtered also by `chosen`; another value of the same dimension is
-        replaced."""
+        """A link to this page, or `path`, with `chosen` as further filters. They replace filters of the same
+        dimensions."""
         kept = tuple(each for each in self.filters if each.dimension not in chosen)
         added = tuple(CallFilter(name, value) for name, value in chosen.items())
         pairs = [(name, value) for name, value in self._pairs() if name != "cursor"]
         return self._with(path or self.path, pairs, (*kept, *added))
 
     def about(self, dimension: str) -> "Address":
-        """The address without filters by the dimension whose value the page is about."""
+        """The address without filters by `dimension`, for a page about one value of it."""
         return replace(self, filters=tuple(each for each in self.filters if each.dimension != dimension))
 
     def with_filter(self, added: CallFilter) -> str:
@@ -205,9 +205,9 @@ class Address:
         return replace(self, filters=kept).link()
 
     def to(self, name: str, *arguments: str, **chosen: str) -> str:
-        """A link to another of these pages, with the same time, zone and filters, and `chosen` as filters. A page about
-        one object (`arguments`) drops the filter that names the object. "" if there is no such page, or no such
-        object."""
+        """A link to another of these pages, with the same time, zone and filters, and `chosen` as further filters. A
+        link to a page about one object (`arguments`) drops the filter for that kind of object. "" if there is no such
+        page."""
         try:
             path = reverse(f"telemetry:{name}", args=arguments)
         except NoReverseMatch:
@@ -265,7 +265,7 @@ SUBJECTS: Mapping[str, str] = {"tool": "tool", "caller": "key", "upstream": "ups
 
 
 def written(moment: datetime) -> str:
-    """2026-11-22T14:02:11Z, to the second or, if it has them, the microsecond."""
+    """2026-11-22T14:02:11Z, with microseconds if there are any."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 

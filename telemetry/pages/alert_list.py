@@ -40,7 +40,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class AlertRow:
-    """An alert in a list. `calls`: the address of the calls behind it."""
+    """An alert in a list. `calls`: the address of the list of its calls."""
 
     alert: Alert
     shape: State

@@ -116,7 +116,7 @@ def _has_chart(condition: RuleCondition) -> bool:
 
 
 def _chart(alert: Alert, condition: RuleCondition, seen: Address) -> charts.Chart:
-    """The value in each interval. The rule itself judges windows of its own length, which overlap."""
+    """The value in each interval. The rule itself is evaluated over overlapping windows of its own length."""
     since, until = seen.span
     span = Span.of(since, until)
     chosen = filters(condition)
@@ -156,7 +156,7 @@ def acknowledge(request: HttpRequest, number: int) -> HttpResponse:
 
 @require_POST
 def silence(request: HttpRequest, number: int) -> HttpResponse:
-    """Field `until`: 1h, 4h, 08:00, 7d, or end. In the zone of the page."""
+    """The field `until` is 1h, 4h, 7d, 08:00 in the page's time zone, or end."""
     if refused := access.refusal(request, MAY_CHANGE):
         return refused  # type: ignore[return-value]
     alert = get_object_or_404(Alert, pk=number, ended_at=None)

@@ -121,7 +121,7 @@ def edit_rule(request: HttpRequest, address: Address, number: int) -> HttpRespon
 
 
 def _answered(request: HttpRequest, address: Address, form: RuleForm, *, title: str) -> HttpResponse:
-    """Saves, sends a test or shows the effect, as the pressed button says."""
+    """Saves, sends a test or shows the effect, depending on the pressed button."""
     results: list[trial.TrialResult] = []
     is_valid = form.is_valid() if form.is_bound else False
     if is_valid and request.POST.get("do") == "save":
@@ -196,12 +196,12 @@ def _saved(request: HttpRequest, form: RuleForm) -> HttpResponse:
     if before and _watches(before) != _watches(rule):
         for alert in rule.alerts.current():
             lifecycle.end(alert, f"The rule was changed by {by}.", now)
-    _note(rule, "added" if is_new else "changed", by, before=before_words, after=_described(rule))
+    _record_change(rule, "added" if is_new else "changed", by, before=before_words, after=_described(rule))
     messages.success(request, f"Saved {rule.name}. The next check, within 15 seconds, uses it.")
     return HttpResponseRedirect(reverse("telemetry:alert-rules"))
 
 
-def _note(rule: AlertRule, verb: str, by: str, *, before: str = "", after: str = "") -> None:
+def _record_change(rule: AlertRule, verb: str, by: str, *, before: str = "", after: str = "") -> None:
     """Records the change, which charts show as the mark C."""
     events.record(
         kind=events.EventKind.CHANGE,
@@ -238,18 +238,18 @@ def switch_rule(request: HttpRequest, number: int) -> HttpResponse:
     word, by = "on" if rule.is_enabled else "off", request.user.get_username()
     rule.changed_by, rule.changed_at = by, timezone.now()
     rule.save(update_fields=["is_enabled", "changed_by", "changed_at"])
-    _note(rule, f"switched {word}", by)
+    _record_change(rule, f"switched {word}", by)
     messages.success(request, f"{rule.name} is {word}.")
     return HttpResponseRedirect(reverse("telemetry:alert-rules"))
 
 
 @require_POST
 def delete_rule(request: HttpRequest, number: int) -> HttpResponse:
-    """Shipped rules can only be switched off: a start would create them again."""
+    """Shipped rules can only be switched off, because the next migration would create them again."""
     if refused := access.refusal(request, MAY_CHANGE):
         return refused  # type: ignore[return-value]
     rule = get_object_or_404(AlertRule, pk=number, shipped_as=None)
     rule.delete()
-    _note(rule, "deleted", request.user.get_username())
+    _record_change(rule, "deleted", request.user.get_username())
     messages.success(request, f"Deleted {rule.name} with its alerts.")
     return HttpResponseRedirect(reverse("telemetry:alert-rules"))

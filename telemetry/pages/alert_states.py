@@ -24,7 +24,7 @@ def shape_of(alert: Alert, state: str | None = None) -> State:
 
 
 def in_order(alerts: list[Alert]) -> list[Alert]:
-    """Firing first, the worst before others, and of the same rank the newest first."""
+    """Sorted by state, firing first; then by severity; then the newest first."""
 
     def rank(alert: Alert) -> tuple[int, bool, float]:
         return ORDER.index(AlertState(alert.state)), alert.severity is not Severity.DOWN, -alert.since.timestamp()

@@ -1,4 +1,4 @@
-"""The states of alerts over time: of one episode, and of all of a rule."""
+"""The states of alerts over time, for one episode or for all episodes of a rule."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ def strip_of_alert(alert: Alert, since: datetime, now: datetime) -> Strip:
 
 
 def strips_of_rules(now: datetime) -> Mapping[int, Strip]:
-    """The last seven days of each rule that had an alert, by its key."""
+    """The last seven days of each rule that had an alert, by the rule's primary key."""
     since = now - WEEK
     lasting = Alert.objects.exclude(ended_at__lt=since).select_related("rule").prefetch_related("transitions")
     by_rule: dict[int, list[Stretch]] = {}
@@ -31,7 +31,7 @@ def strips_of_rules(now: datetime) -> Mapping[int, Strip]:
 
 
 def _stretches(alert: Alert, changes: Sequence[AlertTransition], end: datetime) -> Iterable[Stretch]:
-    """Without the end itself, which is Normal."""
+    """The stretches of an episode, without the final change to Normal."""
     shown = [
         (each.at, shape_of(alert, each.after), str(each.get_after_display()))
         for each in changes

@@ -1,4 +1,4 @@
-"""When the breaker of an upstream was open, as processes have noted it."""
+"""Shows when the breaker of an upstream was open, from the events that processes recorded."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,13 +13,13 @@ NEWEST = 500  # events
 
 
 def breaker_strip(name: str, report: UpstreamReport | None, since: datetime, until: datetime) -> Strip | None:
-    """Open while it is in any process. None: it was closed all the time, or nothing is known of it."""
+    """The breaker counts as open while any process has it open. None: it was closed all the time, or has no events."""
     newest = Event.objects.filter(kind=Event.EventKind.BREAKER, subject=name, at__lt=until).order_by("-at", "-pk")[
         :NEWEST
     ]
     changes = _changes(list(newest)[::-1])
     if changes and changes[-1][1] is State.DOWN and report and report.breaker == "closed":
-        # A process that was killed with an open breaker says nothing. Its end is noted when its report is deleted.
+        # A killed process cannot record that its open breaker ended. That is recorded when its report is deleted.
         opened_at, ended_at = changes[-1][0], processes.last_seen_of_gone(now=until)
         changes.append((max(opened_at, ended_at or opened_at), State.OK, "closed"))
     if not any(state is State.DOWN for at, state, _ in changes if at >= since) and not _is_open(changes):

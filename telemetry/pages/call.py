@@ -24,8 +24,8 @@ from telemetry.pages.tiles import Fact
 from telemetry.pages.words import NAMELESS, ORIGINS
 from telemetry.states import State
 
-PAGES_SHOWN = 50  # calls of a chain that are looked at
-SAME_ID = 20  # calls with the same id that are listed
+PAGES_SHOWN = 50  # calls that are read of a chain
+SAME_ID = 20  # calls that are read with the same id
 ENDINGS = {
     CallOutcome.PLAIN: "was answered whole",
     CallOutcome.PAGINATED: "was answered with a page",
@@ -45,19 +45,19 @@ def call(request: HttpRequest, address: Address, request_id: str) -> HttpRespons
 
 @dataclass(frozen=True, slots=True)
 class FoundCall:
-    """The call that the page is about, and others with the same id, which clients may choose. The newest first."""
+    """The page's call, and others with the same id, the newest first. Clients choose ids, so ids can repeat."""
 
     record: TelemetryRecord
     others: tuple[TelemetryRecord, ...]
 
     @property
     def at(self) -> str:
-        """What tells it from the others in the page's address."""
+        """The time that distinguishes this call in the page's address; "" if no other has its id."""
         return written(self.record.measurement.at) if self.others else ""
 
 
 def find(request: HttpRequest, request_id: str) -> FoundCall:
-    """The call with the id: of several, the one whose time the parameter `at` is, else the newest. Raises Http404."""
+    """The call with this id. Of several, the one at the time in the parameter `at`, else the newest. Raises Http404."""
     records = list(TelemetryRecord.objects.filter(request_id=request_id).order_by("-created_at", "-pk")[:SAME_ID])
     if not records:
         raise Http404
@@ -100,7 +100,7 @@ def shown(
 
 
 def title(call: Measurement) -> str:
-    """get_order failed: acme does not accept connections."""
+    """For example: get_order failed: acme does not accept connections."""
     if call.outcome == CallOutcome.ERROR:
         why = (call.error_message or call.error_reason or "no reason is recorded").rstrip(".")
         return f"{call.operation or 'A call'} failed: {why}."
@@ -134,8 +134,8 @@ def _facts(address: Address, call: Measurement) -> Sequence[Fact]:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What protection saved. `tokens`: before and after, such as "1,200 → 80 tokens, −94%". `formula`: the same as the
-    formula counts it, beside Claude's count."""
+    """What protection saved. `tokens`: before and after, such as "1,200 → 80 tokens, −94%". `formula`: the same by the
+    formula; "" if `tokens` is by the formula already."""
 
     tokens: str
     formula: str
@@ -173,7 +173,7 @@ def _saved(call: Measurement) -> str:
     return "A follow-up: the first call of the chain counts what was saved."
 
 
-# -- What stands beside it ----------------------------------------------------------------------------
+# -- Related calls and changes ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ def _with_same_id(address: Address, call: Measurement) -> Link:
 
 
 def _chain(address: Address, record: TelemetryRecord) -> Sequence[Link]:
-    """The pages of one list, in the order in which they were read. One that was asked for again is named once."""
+    """The pages of one list, in the order in which they were read. A page that was read again is listed once."""
     chain = record.measurement.chain
     if not chain:
         return ()
@@ -214,14 +214,14 @@ def _page_of_chain(address: Address, words: str, records: Sequence[TelemetryReco
 
 
 def _beside(address: Address, record: TelemetryRecord) -> tuple[CallRow | None, CallRow | None]:
-    """The same key's call before it, and the one after it."""
+    """The previous and the next call of the same key."""
     before, after = queries.neighbours(record)
     rows = [CallRow.of(each.measurement, address) if each else None for each in (before, after)]
     return rows[0], rows[1]
 
 
 def _changes(call: Measurement) -> Sequence[Mark]:
-    """The changes that made the revision under which the call was served."""
+    """The changes that created the configuration revision under which the call was served."""
     if not call.revision:
         return ()
     return [mark_of(event) for event in Event.objects.filter(revision=call.revision).order_by("-at", "-pk")[:10]]

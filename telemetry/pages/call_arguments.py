@@ -1,4 +1,4 @@
-"""The arguments of one call, as far as they are stored and the reader may see them."""
+"""The arguments of one call that are stored and that the user may see."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from telemetry.measurement import CallOutcome, Measurement
 from telemetry.models import CallArguments
 
 SEE_VALUES = "telemetry.view_callarguments"
-SAME_CALL = timedelta(seconds=1)  # between a call and its arguments, for those that older versions stored
+SAME_CALL = timedelta(seconds=1)  # the times of a call and its arguments may differ if an older version stored them
 LONGEST = 2_000  # characters of a value that are shown
 
 
@@ -28,8 +28,8 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """`values`: masked, by name; None if none are stored, or the reader may not see them. `note`: why.
-    `answer`: the error that the client got."""
+    """`values`: masked, by name; None if none are stored, or the user may not see them. `note`: the reason, or how long
+    they are stored. `answer`: the error that the client got."""
 
     arguments: tuple[Argument, ...]
     values: Mapping[str, Any] | None
@@ -54,7 +54,7 @@ def arguments_of(call: Measurement, *, may_see_values: bool) -> Arguments:
 
 
 def _stored(call: Measurement) -> CallArguments | None:
-    """Those of this call: another may have the same id, because clients may choose it."""
+    """The arguments of this call. Another call may have the same id, because clients may choose ids."""
     near = (call.at - SAME_CALL, call.at + SAME_CALL)
     found = CallArguments.objects.filter(request_id=call.request_id, at__range=near) if call.request_id else ()
     return min(found, key=lambda each: abs(each.at - call.at), default=None)
@@ -70,7 +70,7 @@ def _argument(name: str, values: Mapping[str, Any], hidden: Sequence[Mapping[str
 
 
 def _top(hidden: Mapping[str, Any]) -> str:
-    """The argument that a masked value is in."""
+    """The name of the argument that contains a masked value."""
     return str(hidden.get("name", "")).split(".")[0]
 
 

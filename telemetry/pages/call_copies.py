@@ -1,4 +1,4 @@
-"""A call to paste elsewhere: placeholders stand for the key, and for values that are hidden or not stored."""
+"""A call to copy, as curl command and MCP request. Placeholders replace the key, and masked or missing values."""
 
 import json
 import shlex
@@ -32,5 +32,5 @@ def copies(tool: str, arguments: Arguments, base: str) -> Copies:
 
 
 def with_placeholders(names: Sequence[str], values: Mapping[str, Any], masked: Sequence[str]) -> dict[str, Any]:
-    """{"phone": "<phone>"} for what is masked or not known."""
+    """{"phone": "<phone>"} for a masked or unknown value."""
     return {name: f"<{name}>" if name in masked or name not in values else values[name] for name in names}

@@ -1,4 +1,4 @@
-"""An export of calls: all that match, read from the database while they are sent."""
+"""An export of all matching calls, which are read from the database while they are sent."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -21,8 +21,8 @@ RESULTS = {
 
 @dataclass(frozen=True, slots=True)
 class CallRow:
-    """`link`: the page of the call. `tokens`: those sent, after those of the unprotected answer where they differ.
-    `message`: the error that a failed call's client got."""
+    """`link`: the page of the call. `tokens`: the tokens sent, preceded by those of the unprotected answer if they
+    differ. `message`: the error that a failed call's client got."""
 
     request_id: str
     link: str
@@ -65,14 +65,14 @@ def clock_with_seconds(at: datetime, now: datetime) -> str:
 
 
 def result(call: Measurement) -> str:
-    """The reason of a failed call; else what was done to the answer."""
+    """The reason why the call failed; else what protection did to the answer."""
     if call.outcome == CallOutcome.ERROR:
         return call.error_reason or "error"
     return "from cache" if call.is_cached else RESULTS.get(CallOutcome(call.outcome), call.outcome)
 
 
 def tokens(call: Measurement) -> str:
-    """18,400 → 1,120, by Claude's count. Without Claude's count, the formula's, and the text says so."""
+    """18,400 → 1,120, by Claude's count. Without that, the formula's count, marked as such."""
     sent, original = sent_and_original(call)
     by = "" if call.claude_tokens or not sent else " (formula)"
     if call.outcome == CallOutcome.ERROR:
@@ -83,7 +83,7 @@ def tokens(call: Measurement) -> str:
 
 
 def sent_and_original(call: Measurement) -> tuple[int, int]:
-    """Tokens of the answer and of the unprotected one, both by the same count."""
+    """The tokens of the sent answer and of the unprotected answer, both by the same count."""
     factor = call.claude_factor
     if factor is None:
         return call.estimated_tokens, call.original_tokens

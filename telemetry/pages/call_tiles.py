@@ -1,4 +1,4 @@
-"""The six tiles of a group of calls, against the same span before."""
+"""The six tiles of a group of calls, with the change from the span that the page compares with."""
 
 from collections.abc import Sequence
 
@@ -69,7 +69,7 @@ def answered(figures: CallFigures) -> float | None:
 
 
 def _failures(figures: CallFigures) -> Sequence[str]:
-    """upstream 1.7%: the two largest origins."""
+    """The two largest origins, each with its share: "upstream 1.7%"."""
     failed = sorted(((count, name) for name, count in figures.origins.items() if count), reverse=True)
     words = [f"{ORIGINS.get(name, 'unknown')} {wording.share(count / figures.calls)}" for count, name in failed]
     return words[:2] or ["none failed" if figures.calls else "no calls"]

@@ -9,9 +9,9 @@ from telemetry.measurement import Measurement
 from telemetry.pages.words import ORIGIN_COLOURS
 
 WIDTH = 1000
-NARROWEST = 4  # of WIDTH: a phase that took any time can be seen
+NARROWEST = 4  # of WIDTH, so that even a short phase is visible
 ROUNDING = 0.1  # ms by which a recorded wait may be too long
-SHOWN_SHARE = 0.05  # of the waits: less is not a phase of its own
+SHOWN_SHARE = 0.05  # of the time in upstreams; other waits below it are no phase of their own
 FAILED, PAUSE = "s5", "s6"
 
 Part = tuple[str, str, float]  # name, colour, ms
@@ -19,7 +19,7 @@ Part = tuple[str, str, float]  # name, colour, ms
 
 @dataclass(frozen=True, slots=True)
 class CallPhase:
-    """`left` and `width` are in parts of WIDTH."""
+    """`left` and `width` are on a scale from 0 to WIDTH."""
 
     name: str
     took: str
@@ -37,7 +37,7 @@ class Timeline:
 
 
 def timeline(call: Measurement) -> Timeline | None:
-    """What is measured is the total and the waits for upstreams; the rest is Sluice's. None if nothing took time."""
+    """The total and the waits for upstreams are measured; the rest is Sluice's own time. None if the total is 0."""
     total = call.latency_ms
     if total <= 0:
         return None
@@ -48,7 +48,7 @@ def timeline(call: Measurement) -> Timeline | None:
 
 
 def _of_upstream(call: Measurement, upstream: float) -> list[Part]:
-    """Each request and pause, where they came one after another."""
+    """A phase for each request and pause. If they overlapped or were not recorded, one phase for all of them."""
     if not call.upstream:
         return []
     waits = attempts.read(call.waits)

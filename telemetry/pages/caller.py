@@ -124,7 +124,7 @@ def _clients(address: Address, selection: Selection, name: str) -> Table:
 
 
 def _shown(address: Address, run: Run) -> dict[str, object]:
-    """A sequence, for the template: its words, and its calls as cells."""
+    """A sequence for the template: a summary in words, and its calls as cells."""
     calls = run.calls
     cells = [
         Cell(call.tool, address.to("call", call.request_id), state=State.DOWN if call.is_failed else None)

@@ -74,7 +74,7 @@ def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
         text=text,
         drawn=drawn,
         listed=listed,
-        # With a text, all calls of the range are looked through, which takes long.
+        # A search for a text reads all calls of the range, which takes long.
         facets=guarded("Values", lambda: facet_lists(address, queries.facets(span, selection, text)))
         if not text or span.length <= DAY
         else None,
@@ -131,7 +131,7 @@ class Drawn:
 
 
 def _chart(address: Address, span: Span, selection: Selection, text: str, *, is_countable: bool) -> Drawn:
-    """`is_countable`: no sums have what a text matches, so that only the calls themselves can be counted."""
+    """`is_countable`: whether counting is fast enough. Rollups cannot count a text's matches, only the calls can."""
     within = queries.select(span, selection, text) if text else None
     if is_countable:
         series = queries.series(span, selection, split="origin", calls=within, wanted=queries.COUNTS)
@@ -193,7 +193,7 @@ def _sentence(address: Address, listed: CallPage | None, drawn: Drawn | None) ->
 
 
 def _notes(address: Address) -> Sequence[str]:
-    """A note if the range begins before the oldest stored calls, which are deleted earlier than their sums."""
+    """A note if the range begins before the oldest stored calls. Calls are deleted earlier than their rollups."""
     kept_since = address.now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS)
     if address.span[0] >= kept_since:
         return ()
@@ -223,7 +223,7 @@ def _narrowed_by(address: Address) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Unfiltered:
-    """The number of calls without the filters, since none is left with them."""
+    """The number of calls without the filters, shown if no call matches the filters."""
 
     filters: int
     calls: str

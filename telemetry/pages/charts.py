@@ -25,7 +25,7 @@ NO_CALLS = "No calls in this range."
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One series. `colour`: s1 to s6 of tokens.css. `total`: its figure in the legend. `link`: where its name leads."""
+    """One series. `colour`: s1 to s6 of tokens.css. `total`: its figure in the legend. `link`: the link of its name."""
 
     label: str
     colour: str
@@ -181,7 +181,7 @@ def chart(
     empty: str = "",
     **more: Any,
 ) -> Chart:
-    """A chart of the page's span. Lines without a value at any time are left out, and parts of bars that are 0."""
+    """A chart of the page's span. It leaves out lines without any value, and bar series that are always 0."""
     has_legend = len(lines) > 1 or bool(more.get("limit_label"))
     has_values = any if kind == "bars" else _are_known
     lines = tuple(line for line in lines if has_values(line.values)) or tuple(lines)

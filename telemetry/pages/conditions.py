@@ -1,4 +1,4 @@
-"""The state of a tool or key from its calls, and the sentence that says it. An upstream's state is its light."""
+"""The state of a tool or key, derived from its calls, with a sentence. An upstream's state is its light."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,8 +23,8 @@ class SubjectHealth:
 
 
 def condition(address: Address, selection: Selection) -> SubjectHealth:
-    """Down: half of 5 calls or more failed, in the last 5 minutes of the span or, where these have fewer calls, in all
-    of it. Degraded: more than 5% of 20 or more."""
+    """Down: at least half of at least 5 calls failed. Degraded: more than 5% of at least 20 calls failed. The calls are
+    those of the span's last 5 minutes; if these are fewer than 5, those of the whole span."""
     since, until = address.span
     whole = queries.totals(Span.of(since, until), selection, wanted=queries.COUNTS)
     recent = queries.totals(Span.of(max(since, until - RECENT), until), selection, wanted=queries.COUNTS)
@@ -38,13 +38,13 @@ def condition(address: Address, selection: Selection) -> SubjectHealth:
 
 
 def bad_state(figures: CallFigures) -> State | None:
-    """For a row of a table, where nothing is said of what is well."""
+    """The state for a table row, which shows only bad states; None if the state is not bad."""
     state = _state(figures)
     return state if state in (State.DOWN, State.DEGRADED) else None
 
 
 def counted(address: Address, selection: Selection) -> str:
-    """How many calls failed in the page's span, and whose fault most of it is."""
+    """A sentence: how many calls failed in the page's span, and the origin of most failures."""
     whole = queries.totals(Span.of(*address.span), selection, wanted=queries.COUNTS)
     return _counts(whole) if whole.calls else f"No calls {address.during}."
 

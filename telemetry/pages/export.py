@@ -13,7 +13,7 @@ from telemetry.pages.tables import Table
 
 FORMS = ("csv", "json")
 READ_AT_ONCE = 500  # lines that are sent together
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes cells that begin so
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet treats a cell that begins with one of these as a formula
 
 
 def wanted(request: HttpRequest) -> str:
@@ -28,7 +28,7 @@ def exported(table: Table, form: str, name: str) -> StreamingHttpResponse:
 
 
 def stream(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str, name: str) -> StreamingHttpResponse:
-    """Rows as a file `name`.csv or `name`.json. Values are those behind the figures, not their words."""
+    """Rows as a file `name`.csv or `name`.json, with raw values instead of formatted texts."""
     lines = csv_lines(keys, rows) if form == "csv" else json_lines(keys, rows)
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/json"
     headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"', "Cache-Control": "no-store"}
@@ -36,8 +36,8 @@ def stream(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str, name: 
 
 
 class StreamedFile(StreamingHttpResponse):
-    """Lines that are made while they are sent. Django's own response would make all of them first, in memory, because
-    its iterator is not asynchronous."""
+    """A response whose lines are generated while they are sent. Django's own class would first generate all lines in
+    memory, because their iterator is not asynchronous."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         lines = iter(cast(Iterator[bytes], self.streaming_content))
@@ -70,7 +70,7 @@ def _cell(value: Any) -> Any:
 
 
 class _Echo:
-    """A file that gives back what is written to it."""
+    """A file whose `write` returns the text."""
 
     def write(self, value: str) -> str:
         return value

@@ -11,7 +11,7 @@ from telemetry.queries import Facets
 
 @dataclass(frozen=True, slots=True)
 class FacetValue:
-    """`link` filters by the value, or removes that filter if it is chosen. `share`: of the largest count."""
+    """`link` filters by the value, or removes that filter if it is chosen. `bar_width`: 60 for the largest count."""
 
     words: str
     count: str
@@ -27,7 +27,7 @@ class FacetList:
 
 
 def facet_lists(address: Address, found: Facets) -> tuple[Sequence[FacetList], bool]:
-    """The dimensions with anything to choose from, and whether only the newest calls were counted."""
+    """The dimensions that have values, and whether only the newest calls were counted."""
     lists = (_list(address, dimension, found) for dimension in found.values)
     return [each for each in lists if each.values], found.is_sampled
 

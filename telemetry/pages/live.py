@@ -1,4 +1,4 @@
-"""The page of the live tail, and the address that it polls where no socket opens."""
+"""The page of the live tail, and the address that it polls if no WebSocket opens."""
 
 from datetime import timedelta
 

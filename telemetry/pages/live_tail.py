@@ -1,4 +1,4 @@
-"""The frames that one live page receives: the calls that its filters select, at most so many a second."""
+"""The frames that one live page receives: the calls that match its filters, at most MOST_A_SECOND."""
 
 import math
 from collections import deque
@@ -14,7 +14,7 @@ from telemetry.pages.call_rows import CallRow
 MOST_A_SECOND = 200  # calls; beyond that, one in n is shown
 SHOWN = 200  # rows that a page holds
 WINDOW = 5.0  # seconds that rates are measured over
-SHORTEST = 1.0  # seconds: in less, one call would be many a second
+SHORTEST = 1.0  # seconds that rates are measured over at least; in less time, one call would be a high rate
 
 
 class Tail:
@@ -64,7 +64,7 @@ class Tail:
         return self._selected > 0
 
     def _rates(self, now: float) -> tuple[float, float]:
-        """Calls and failed ones per second, over the last WINDOW or, at first, since the page listens."""
+        """Calls and failed calls per second, over the last WINDOW, or since the page connected if that is less."""
         while self._recent and self._recent[0][0] <= now - WINDOW:
             self._recent.popleft()
         seconds = min(WINDOW, max(SHORTEST, now - self._began))

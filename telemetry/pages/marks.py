@@ -29,5 +29,5 @@ def _words(event: Event) -> str:
     said = event.summary.rstrip(".")
     if event.kind == Event.EventKind.CHANGE and event.subject and said.startswith(event.subject):
         said = f"{event.subject_type} {said}".strip()
-    is_person = event.actor and event.kind != Event.EventKind.BREAKER  # a breaker's is a process
+    is_person = event.actor and event.kind != Event.EventKind.BREAKER  # the actor of a breaker event is a process
     return f"{said}, by {event.actor}" if is_person else said

@@ -45,7 +45,7 @@ class LinkedLight:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The changes in the hour before something became bad. `deployed`: the last deployment, if it is older."""
+    """The changes in the hour before a light became bad. `deployed`: the last deployment, if it is older."""
 
     changes: tuple[Mark, ...]
     deployed: str
@@ -124,7 +124,7 @@ def _shared(address: Address, bars: OriginBars | None) -> SharedValues:
 
 
 def _before(changes: Sequence[Mark], at: datetime) -> Before:
-    """`changes`: the newest first. The minute in which it became bad belongs to the hour before it."""
+    """`changes`: the newest first. `at`: when the light became bad; that minute still belongs to the hour."""
     until = at + timedelta(minutes=1)
     found = [mark for mark in changes if mark.kind in CHANGES and until - HOUR <= mark.at <= until]
     deployed = next((mark for mark in changes if mark.kind == Event.EventKind.DEPLOYMENT and mark.at <= until), None)
@@ -133,7 +133,7 @@ def _before(changes: Sequence[Mark], at: datetime) -> Before:
 
 
 def _notes(everything: Lights | None, worst: Light | None) -> list[str]:
-    """Notes on figures that are wrong, also if something else is worse."""
+    """Warnings about wrong figures, which the page shows even if its sentence is about a worse problem."""
     bad = everything.bad if everything else ()
     return [f"{light.said}." for light in bad if light.part is Component.RECORDING and light is not worst]
 

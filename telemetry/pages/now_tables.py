@@ -94,7 +94,7 @@ def _failed_groups(address: Address, by: tuple[str, ...]) -> list[GroupFigures]:
 
 
 def _p95(address: Address, tools: list[str]) -> Mapping[str, float | None]:
-    """Of these tools only: the histograms of all take most of the page's time."""
+    """The p95 of these tools only: reading the histograms of all tools would take most of the page's time."""
     if not tools:
         return {}
     mine = address.selection.only("tool", tools)
@@ -103,7 +103,7 @@ def _p95(address: Address, tools: list[str]) -> Mapping[str, float | None]:
 
 
 def _first_failed(address: Address, tools: list[str]) -> Mapping[str, datetime]:
-    """A query for each of the few tools: the first one is soon found by the index on tool and time."""
+    """One query per tool, because the index on tool and time finds the first call of a tool quickly."""
     calls = select(Span.of(*address.span), address.selection).filter(outcome=CallOutcome.ERROR)
     in_order = calls.order_by("created_at").values_list("created_at", flat=True)
     found = {tool: in_order.filter(operation=tool).first() for tool in tools}

@@ -1,4 +1,4 @@
-"""The readings of rules: one module for each source of figures, one entry in READERS for each kind of rule."""
+"""The readings of rules. Each source of figures has a module; each kind of rule has a function in one of the tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ READERS: Mapping[RuleKind, Reader] = {
     RuleKind.ROLLOUT: rollouts.read,
 }
 
-# These compare with what the last evaluation saw, and leave what the next one needs in `rule.memory`.
+# These compare with the last evaluation, so they store what the next one needs in `rule.memory`.
 WITH_MEMORY: Mapping[RuleKind, Callable[[AlertRule, RuleCondition, datetime], Sequence[Reading]]] = {
     RuleKind.LOST_RECORDS: processes.read_lost_records,
     RuleKind.UPSTREAM_DOWN: upstreams.read,

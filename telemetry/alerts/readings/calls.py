@@ -1,4 +1,4 @@
-"""Rules on the figures of calls: errors, slowness, oversized answers, cursors that fail."""
+"""Rules on the figures of calls: errors, slowness, oversized answers, rejected cursors."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,11 +11,11 @@ from telemetry.alerts.readings.measures import CURSOR_REASONS, MeasuredValue, fi
 from telemetry.call_figures import MIN_CALLS_FOR_PERCENTILES, CallFigures
 from telemetry.queries import Selection, Span
 
-MOST_SUBJECTS = 200  # the busiest; a rule that watches more needs narrower patterns
+MOST_SUBJECTS = 200  # only the busiest are checked; narrower patterns in a rule reach the others
 
 
 def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
-    """A reading for each subject that has calls, and for tools with a limit of their own."""
+    """A reading for each subject with calls, and for each tool with its own limit."""
     found = [
         _reading(subject, condition, measured(figures, condition), now)
         for subject, figures in _figures_by_subject(condition, now)

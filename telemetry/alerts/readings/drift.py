@@ -1,4 +1,4 @@
-"""The rule on our own count of Claude's tokens: its tokenizer may have changed (FR-014).
+"""The rule on our own count of Claude's tokens, which becomes wrong if Claude's tokenizer changes (FR-014).
 
 It looks at the median of the newest audits of each class of texts, so that a few unusual texts do not fire it.
 """

@@ -1,6 +1,6 @@
 """The value of a rule in each interval of a span, for each of its subjects: tens of thousands of values.
 
-They are read as sums of calls and of affected calls, since the figures of each would take seconds to make.
+Only the sums of calls and of affected calls are read, because a CallFigures for each value would take seconds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ Values = Iterator[tuple[str, Iterator[tuple[datetime, MeasuredValue]]]]
 
 
 def values_by_subject(condition: RuleCondition, span: Span, per: str) -> Values:
-    """The values of each subject, in order: of the intervals in which it had calls."""
+    """For each subject, the values of the intervals in which it had calls, in order."""
     selection = Selection.of(filters(condition))
     found = queries.intervals(span, selection, split=per, wanted=WANTED.get(condition.kind, CALLS))
     failed = _failed(condition, span, selection, per)
@@ -45,7 +45,7 @@ def _values(
 def _failed(
     condition: RuleCondition, span: Span, selection: Selection, per: str
 ) -> Mapping[str, Mapping[datetime, int]]:
-    """Failed calls of the rule's origins, which are few."""
+    """The failed calls of the rule's origins, by subject and interval."""
     if condition.kind not in FAILURES or not condition.origins:
         return {}
     found = queries.intervals(span, selection.only("origin", condition.origins), split=per, wanted=CALLS)

@@ -1,4 +1,4 @@
-"""The value of a rule, computed from the figures of calls. Evaluation and the look back at seven days both use it."""
+"""Computes the value of a rule from the figures of calls, for the evaluation and for look_back.py."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ CURSOR_REASONS = ("cursor_expired", "cursor_invalid", "cursor_mismatch")
 
 @dataclass(frozen=True, slots=True)
 class MeasuredValue:
-    """`value` is None if there is nothing to judge."""
+    """`value` is None if the calls are too few to compute it."""
 
     value: float | None
     sample: int
@@ -45,7 +45,7 @@ def slowness(latency: Latency, calls: int) -> MeasuredValue:
 
 
 def count(calls: int) -> MeasuredValue:
-    """Of calls that were selected by CURSOR_REASONS."""
+    """For calls that were already filtered by CURSOR_REASONS."""
     return MeasuredValue(float(calls), calls, calls)
 
 
@@ -69,8 +69,7 @@ def wanted(condition: RuleCondition) -> MeasureSet:
 
 
 def filters(condition: RuleCondition) -> dict[str, list[str]]:
-    """The calls that the condition selects, as filters of `Selection.of`. Tools with a limit of their own are left
-    out."""
+    """The filters for `Selection.of` that select the condition's calls. Tools with their own limit are excluded."""
     tools = [*condition.tools, *(f"!{tool}" for tool in condition.own_limits)]
     chosen = {
         "tool": tools,

@@ -1,4 +1,4 @@
-"""Rules on what processes report about themselves: records that were lost, and the tool list."""
+"""Rules on the reports of processes: lost records, and the tool list."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -17,7 +17,8 @@ NO_REPORT = "No process has reported for 30 seconds."
 
 
 def read_lost_records(rule: AlertRule, condition: RuleCondition, now: datetime) -> Sequence[Reading]:
-    """Counters of processes only rise; `rule.memory` has those of the last evaluation, and what was lost since."""
+    """Compares the counters of processes with those of the last evaluation, which are in `rule.memory` together with
+    the losses of the rule's window."""
     reports = list(ProcessReport.objects.filter(seen_at__gt=now - condition.window - processes.ALIVE))
     rule.memory = remembered(rule.memory, reports, now, condition.window)
     lost = rule.memory["lost"]
@@ -44,7 +45,7 @@ def remembered(
     dropped, new = {}, 0
     for report in reports:
         process, count = str(report.process), int(report.report.get("recorder", {}).get("dropped", 0))
-        # The whole counter of a process is new if the memory lacks it, unless it started before the last evaluation.
+        # A process that is not in the memory adds its whole counter only if it started after the last evaluation.
         new += max(0, count - before.get(process, 0 if report.started_at > last else count))
         dropped[process] = count
     kept = [[at, number] for at, number in memory.get("lost", []) if datetime.fromisoformat(at) > now - window]

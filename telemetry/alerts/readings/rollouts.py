@@ -6,7 +6,7 @@ from datetime import datetime
 from telemetry.alerts.conditions import Reading, RuleCondition
 from telemetry.models import Event
 
-ROLLED_BACK = "rolled_back"  # the state, as an event has it
+ROLLED_BACK = "rolled_back"  # the rollout's new state in the event
 
 
 def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:

@@ -1,7 +1,7 @@
 """The rule on upstreams that are down. It looks at the breakers and probes that processes report, and at the calls.
 
-Calls show whether a busy upstream is down, probes whether a quiet one is. A failing probe counts only if the upstream
-ever answered: NSIP's tools, for example, are there on machines without a network.
+Calls show whether a busy upstream is down; probes show it for a quiet one. A failing probe counts only if the upstream
+has ever answered, because NSIP, for example, is also configured on machines without a network.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from telemetry.queries import Selection, Span
 BUSY_WINDOW = timedelta(minutes=3)
 BUSY_CALLS = 6  # an upstream with so many calls in BUSY_WINDOW is expected to answer
 FORGOTTEN_AFTER = timedelta(days=30)
-SILENCE = timedelta(seconds=20)  # without a success, between failures of a busy upstream
+SILENCE = timedelta(seconds=20)  # a busy upstream whose failures go on for this long without a success is down
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ NOTHING = MeasuredValue(None, 0, 0)
 
 
 def remembered(memory: Mapping[str, Any], reported: Sequence[UpstreamHealth], now: datetime) -> dict[str, Any]:
-    """The next memory: {"answered": {name: ISO time}}. Names that are no longer reported are dropped after a while."""
+    """The next memory: {"answered": {name: ISO time}}. It drops names that were not reported for FORGOTTEN_AFTER."""
     names, since = {each.name for each in reported}, (now - FORGOTTEN_AFTER).isoformat()
     answered = {name: at for name, at in memory.get("answered", {}).items() if name in names or at > since}
     for each in reported:
