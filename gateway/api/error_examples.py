@@ -56,7 +56,7 @@ NO_OPERATION = UnknownOperation(
 )
 FAILED = "If it stays, tell the operator the request id 01ARZ3NDEKTSV4RRFFQ69G5FAV."
 GARBLED = UpstreamGarbled(
-    "acme gave an answer that cannot be read: not JSON.",
+    "acme sent an answer that cannot be read: not JSON.",
     reason="upstream_garbled",
     suggestion="Try again once. If it stays, tell the operator: the API may have changed or be broken.",
 )

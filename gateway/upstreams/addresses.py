@@ -1,5 +1,5 @@
 """The addresses that Sluice connects to: public ones, and networks that the deployer allows. The resolved address of
-each connection is checked, so no spelling of a host, DNS name or redirect bypasses the check."""
+each connection is checked, so no spelling of a host, no DNS name and no redirect can bypass the check."""
 
 import re
 import socket
@@ -26,7 +26,7 @@ def _networks(*spelled: str) -> tuple[Network, ...]:
 
 PRIVATE = _networks("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 
-# Metadata services of clouds, in public and private ranges. They give credentials to anyone who connects.
+# Metadata services of clouds, in public and private ranges. They hand out credentials to anyone who connects.
 METADATA = _networks(
     "169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32"
 )
@@ -154,12 +154,12 @@ def check_url(url: str) -> None:
 
 
 def locate(url: str) -> Location:
-    """Like `split`, which it calls only for an origin that it has not seen yet. Raises AddressRefused."""
+    """Checks an address like `split`, but remembers known origins, which makes it faster. Raises AddressRefused."""
     found = _AFTER_AUTHORITY.search(url, url.find("://") + 3)
     end = found.start() if found else len(url)
     origin, rest = _origin_of(url[:end]), url[end:]
     if not rest.isprintable() or " " in rest or "\\" in rest:
-        raise _odd(url)
+        raise _invalid_characters(url)
     path, _, query = rest.partition("#")[0].partition("?")
     return Location(origin, f"{path or '/'}?{query}" if query else path or "/")
 
@@ -185,7 +185,7 @@ def split(url: str) -> SplitResult:
     if "@" in parts.netloc:
         raise _invalid(url, "an address without user or password; enter credentials in their own fields")
     if not url.isprintable() or " " in url or "\\" in url:
-        raise _odd(url)
+        raise _invalid_characters(url)
     return parts
 
 
@@ -232,7 +232,7 @@ def refused(host: str) -> AddressRefused:
     )
 
 
-def _odd(url: str) -> AddressRefused:
+def _invalid_characters(url: str) -> AddressRefused:
     return _invalid(url, "an address without spaces, backslashes and control characters")
 
 

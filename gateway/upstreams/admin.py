@@ -99,7 +99,7 @@ CHANGE_CREDENTIALS = "upstreams.change_credentials"
 class CredentialAdmin(HistoryAdmin):
     """Base for the admin of a `WithCredential` model. Needs a `CredentialForm`, and fieldsets with AUTHENTICATION.
 
-    Credentials have a permission of their own: who may change a connection need not know, or set, its secret."""
+    Credentials have a permission of their own: not everyone who may change a connection may set its secret."""
 
     readonly_fields: tuple[str, ...] = ("secret_state",)
 
@@ -107,7 +107,7 @@ class CredentialAdmin(HistoryAdmin):
         js = ("upstreams/authentication.js",)
 
     def get_fieldsets(self, request: HttpRequest, obj: WithCredential | None = None) -> Any:
-        """Leaves out the secret's inputs for whoever may not change them, and the removal if no secret is stored."""
+        """Omits the secret's inputs for users who may not change them, and the removal if no secret is stored."""
         left_out = set() if self._may_change_credentials(request, obj) else set(SECRET_INPUTS)
         if _stored(obj) is None:
             left_out.add("remove_secret")
@@ -120,7 +120,8 @@ class CredentialAdmin(HistoryAdmin):
         return (*fields, "authentication", *sorted(KIND_FIELDS))
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        """Without the secret's inputs for whoever may not change them: a form reads declared fields, shown or not."""
+        """Omits the secret's inputs for users who may not change them: a form also reads declared fields that are not
+        shown."""
         form = super().get_form(request, obj, change, **kwargs)
         if not self._may_change_credentials(request, obj):
             for name in SECRET_INPUTS:

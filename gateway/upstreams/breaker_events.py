@@ -1,4 +1,4 @@
-"""Tells telemetry that a breaker has opened or closed. Each process notes its own. Nothing here blocks."""
+"""Tells telemetry that a breaker has opened or closed. Each process reports its own breakers. Nothing here blocks."""
 
 import os
 
@@ -7,7 +7,7 @@ from telemetry.models import Event
 
 
 def opened(upstream: str, reason: str) -> None:
-    _record(upstream, f"{upstream} is left alone after several failures.", Event.CLOSED, Event.OPEN, reason)
+    _record(upstream, f"Calls to {upstream} are paused after several failures.", Event.CLOSED, Event.OPEN, reason)
 
 
 def closed(upstream: str) -> None:

@@ -1,4 +1,5 @@
-"""Equal requests share an answer: a cached one, which may be stale while upstream does not answer, or one in flight."""
+"""Lets equal requests share an answer, which is cached or still in flight. A cached answer may be stale while the
+upstream does not answer."""
 
 import asyncio
 import hashlib
@@ -12,7 +13,7 @@ from gateway.upstreams.request import Request, Response
 
 T = TypeVar("T")
 
-ENTRY_BYTES = 3000  # an answer and its key in addition to its body, measured with a dozen headers
+ENTRY_BYTES = 3000  # an answer and its key without the body, measured with a dozen headers
 STALE_SECONDS = 24 * 3600.0  # how long a stale answer may still be served
 
 Clock = Callable[[], float]
@@ -26,8 +27,8 @@ def cache_key(request: Request, scope: str) -> Hashable:
 
 
 class UpstreamCache:
-    """The cached answers of one upstream in this process, within the budget of all caches. To read one does not keep it
-    longer: of an upstream's answers, the oldest is evicted first (N-FR-009). `most_answers`: None, any number."""
+    """The cached answers of one upstream in this process, within the budget of all caches. The answer that was stored
+    first is evicted first, however recently it was read (N-FR-009). `most_answers`: None means no limit."""
 
     def __init__(
         self,
@@ -50,8 +51,8 @@ class UpstreamCache:
         return self._clock() < answer.fresh_until
 
     def store(self, key: Hashable, answer: Response, seconds: float) -> Response:
-        """Stores the answer for `seconds`, without its `content`, and returns it with its `fresh_until`. A no-store
-        answer is not stored."""
+        """Stores the answer for `seconds`, without its `content`, and returns it with its `fresh_until`. An answer with
+        no-store is not stored."""
         if "no-store" in answer.headers.get("cache-control", "").lower():
             self.drop(key)
             return answer
@@ -95,7 +96,7 @@ class InFlightCalls(Generic[T]):
 
     async def join(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The result or exception of `start`, shared by all callers that wait for the same key. The task is cancelled
-        when its last caller is."""
+        when the last of these callers is cancelled."""
         flight = self._in_flight.get(key)
         if flight is None:
             flight = self._in_flight[key] = InFlightCall(asyncio.create_task(start()))
@@ -116,6 +117,6 @@ class InFlightCalls(Generic[T]):
 
 
 def _mark_retrieved(task: asyncio.Task[Any]) -> None:
-    """Marks the exception as retrieved: the loop must not report it if no caller is left."""
+    """Marks the exception as retrieved, so that the loop does not report it if no caller is left."""
     if not task.cancelled():
         task.exception()

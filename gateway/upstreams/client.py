@@ -1,5 +1,5 @@
-"""The path of one call to an upstream, from outside in: response cache, in-flight calls, attempts, breaker and rate
-limit, credentials, redirects, one exchange."""
+"""The layers of one call to an upstream, from the outside in: response cache, in-flight calls, attempts, breaker and
+rate limit, credentials, redirects, one exchange."""
 
 import asyncio
 import random
@@ -29,8 +29,8 @@ from gateway.upstreams.waits import Waited, waited
 
 STALE_INSTEAD_OF = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # a stale cached answer replaces these
 
-# Errors that the breaker counts as failure or success. It ignores all others: upstream was not reached.
-SHORTEST_PAUSE = 0.001  # seconds of waiting for a rate limit that are worth a line
+SHORTEST_PAUSE = 0.001  # seconds; a shorter wait for a rate limit is not recorded
+# Errors that the breaker counts as failure or success. It ignores all others, because the upstream was not reached.
 FAILURE_REASONS = frozenset({"upstream_unreachable", "upstream_timeout", "upstream_failed", "upstream_garbled"})
 SUCCESS_REASONS = frozenset(
     {"upstream_refused", "upstream_credentials", "upstream_busy", "upstream_too_large", "upstream_redirect"}
@@ -55,8 +55,9 @@ TIMING = Timing()
 
 @dataclass(frozen=True, slots=True)
 class UpstreamState:
-    """The state that the health page shows. Times are Unix seconds. `rate_left`: exchanges that may be sent at once, by
-    the configured rate, or else by the quota that upstream last reported. `hit_rate`: of cacheable calls, 0 to 1."""
+    """The state that the health page shows. Times are Unix seconds. `rate_left`: exchanges that may be sent at once
+    under the configured rate, or else under the quota that the upstream last reported. `hit_rate`: the share of
+    cacheable calls that were answered from the cache, 0 to 1."""
 
     name: str
     breaker: State
@@ -83,8 +84,8 @@ class UpstreamState:
 
 @dataclass(frozen=True, slots=True)
 class CallLimit:
-    """`deadline`: of the event loop's clock. `wait_seconds`: for rate limits and between attempts, over all requests of
-    the call."""
+    """`deadline`: on the event loop's clock. `wait_seconds`: the most waiting for rate limits and between attempts, for
+    all requests of the call together."""
 
     deadline: float
     wait_seconds: float
@@ -172,7 +173,7 @@ class Upstream:
         )
 
     def for_probe(self, seconds: float) -> "Upstream":
-        """The same upstream for one request that counts for nothing: no retry, no breaker, no rate of its own."""
+        """The same upstream for one request outside all counts: without retries, rates, or the shared breaker."""
         limits = replace(self.limits, attempts=1, total_seconds=min(seconds, self.limits.total_seconds))
         return Upstream(
             self.name,
@@ -204,7 +205,7 @@ class Upstream:
             return replace(known, stale=True)
         if response.status == 304:
             if known is None:
-                raise self._failures.garbled("unchanged since nothing")
+                raise self._failures.garbled("status 304 to a request without conditions")
             response = replace(known, as_of=response.as_of)
         if cache_seconds <= 0:
             return response
@@ -240,7 +241,7 @@ class Upstream:
         if self._breaker.is_trying:
             self._tell(BreakerOutcome.TRYING)
         try:
-            response = await self._send_before(request, attempt, limit)
+            response = await self._send_within(request, attempt, limit)
             if accept is not None and response.status != 304:
                 response = await accept(response)
         except UpstreamError as error:
@@ -287,7 +288,7 @@ class Upstream:
     def _tell(self, outcome: BreakerOutcome, reason: str = "") -> None:
         shared_breakers.tell(self.name, self._breaker, outcome, reason)
 
-    async def _send_before(self, request: Request, attempt: int, limit: CallLimit) -> Response:
+    async def _send_within(self, request: Request, attempt: int, limit: CallLimit) -> Response:
         try:
             async with asyncio.timeout_at(limit.deadline):
                 if self._has_rates:

@@ -1,5 +1,5 @@
-"""The settings of an upstream, as calls use them, and their validation. Each problem names its field and says what to
-do."""
+"""The settings of an upstream as calls use them, and their validation. Each problem names a field and says how to
+correct it."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ OUR_HEADERS = frozenset(
     {"accept", "accept-encoding", "content-encoding", "content-length", "content-type", "cookie", "host"}
     | {"connection", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 )
-LONGEST_SECRET = 8_000  # characters; a header is not longer
+LONGEST_SECRET = 8_000  # characters; most servers reject longer headers
 
 
 class AuthKind(StrEnum):
@@ -54,9 +54,9 @@ class ClientPlace(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """`name` is also the prefix of its tools. `sealed_secret` is decrypted only to be sent; "" means no secret.
-    `keep_seconds`: cache lifetime; None: the policy's. `rate_calls` None: no rate limit. `usable_after`: seconds
-    between the issue of a token and its first use."""
+    """`name` is also the prefix of its tools' names. `sealed_secret` is decrypted only to be sent; "" means no secret.
+    `keep_seconds`: cache lifetime; None: the policy's. `rate_calls`: None means no rate limit. `usable_after`: seconds
+    from the issue of a token to its first use."""
 
     name: str
     base_url: str
@@ -81,7 +81,7 @@ class Connection:
 
     @property
     def secret_goes_to(self) -> tuple[str, str]:
-        """The API's origin, which receives the secret or its token, and the token endpoint's ("" if none)."""
+        """The origins that receive the secret or its token: of the API, and of the token endpoint ("" if none)."""
         token_origin = origin(self.token_url) if self.kind is AuthKind.CLIENT_CREDENTIALS else ""
         return origin(self.base_url), token_origin
 
@@ -108,15 +108,15 @@ def problems(connection: Connection) -> Iterator[Problem]:
 def secret_problem(kind: AuthKind, user_name: str, secret: str) -> str | None:
     """Why a secret cannot be sent; None if it can. The sentence never contains a part of the secret."""
     if kind is AuthKind.NONE:
-        return "Without authentication no secret is sent. Choose how it is sent, or leave it empty."
+        return "Without authentication no secret is sent. Choose an authentication, or leave the secret empty."
     if any(not char.isprintable() for char in secret):
-        return "The secret has line breaks or control characters in it. Copy it again, alone."
+        return "The secret has line breaks or control characters in it. Copy it again, and nothing else."
     if kind in (AuthKind.HEADER, AuthKind.BEARER) and not secret.isascii():
-        return "A header takes letters, digits and signs of ASCII only. Copy the secret again, alone."
+        return "A header can carry ASCII characters only. Copy the secret again, and nothing else."
     if kind is AuthKind.BEARER and " " in secret:
         return "A bearer token has no spaces. Enter the token alone, without the word “Bearer”."
     if kind is AuthKind.BASIC and not user_name and ":" not in secret:
-        return "Enter a user name; or, without one, user name and password as user:password."
+        return "Enter a user name, or enter both as the secret: user:password."
     return None
 
 
@@ -124,7 +124,7 @@ def _address_problems(connection: Connection) -> Iterator[Problem]:
     if connection.base_url and (problem := address_problem(connection.base_url)):
         yield "base_url", problem
     elif "?" in connection.base_url:
-        yield "base_url", "Take what begins with ? out of the address; a key is entered under “Authentication”."
+        yield "base_url", "Remove the part of the address from ? on; a key is entered under “Authentication”."
 
 
 def address_problem(url: str) -> str | None:
@@ -150,9 +150,9 @@ def spelling_problem(url: str) -> str | None:
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         return "An address begins with https:// or http:// and a host: https://api.example.com/v1."
     if "@" in parts.netloc:
-        return "Take user name and password out of the address: they are entered under “Authentication”."
+        return "Remove the user name and password from the address: they are entered under “Authentication”."
     if "#" in url:
-        return "Take what begins with # out of the address."
+        return "Remove the part of the address from # on."
     return None
 
 
@@ -189,7 +189,7 @@ def _limit_problems(connection: Connection) -> Iterator[Problem]:
     for name in ("connect_seconds", "read_seconds"):
         seconds = getattr(connection, name)
         if seconds > connection.total_seconds:
-            yield name, f"{seconds:g} seconds are longer than a call may take in all ({connection.total_seconds:g})."
+            yield name, f"{seconds:g} seconds are longer than a whole call may take ({connection.total_seconds:g})."
     if connection.rate_calls is not None and connection.rate_seconds is None:
         yield "rate_seconds", "Enter the seconds within which this number of calls may be made."
     if connection.rate_seconds is not None and connection.rate_calls is None:

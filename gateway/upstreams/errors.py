@@ -1,5 +1,5 @@
-"""Errors of upstreams, as shown to callers. Only a short message of the upstream is repeated, in a field of its own and
-never inside our text: it is data, not advice."""
+"""Errors of upstreams, as shown to callers. The upstream's own message is repeated only in short and in a field of its
+own, never within our text, because it is data and not advice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from context_protection.core.errors import UPSTREAM, CallError
 @dataclass(unsafe_hash=True)
 class UpstreamError(CallError):
     """`upstream`: its status and its cleaned, shortened message, if known: {"status": 422, "message": "…"}.
-    `capacity`: what is known of a rate limit, in requests: {"remaining": 0, "limit": 100}. `transient`: the same
+    `capacity`: the known part of a rate limit, in requests: {"remaining": 0, "limit": 100}. `transient`: the same
     request may soon succeed."""
 
     upstream: Mapping[str, Any] | None = None

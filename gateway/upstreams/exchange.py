@@ -1,8 +1,8 @@
 """Sends a request with its credentials and follows redirects. Each exchange is checked against the allowed addresses
 and logged.
 
-Redirects are as in the Fetch standard but stricter: every hop is checked like a first request, and no body, credential
-or private header goes to another origin.
+Redirects follow the Fetch standard but are stricter: every hop is checked like a first request, and no body, credential
+or private header is sent to another origin.
 """
 
 import logging
@@ -115,7 +115,7 @@ class Exchanger:
             raise self._failures.address() from None
 
     def _log(self, request: Request, location: Location, **figures: str | float) -> None:
-        """One line for each exchange (N-FR-011): never headers, query or body."""
+        """Logs one line for each exchange (N-FR-011), never its headers, query or body."""
         path = without(location.target.partition("?")[0], [*self._authentication.secrets, *request.secrets])
         logger.info("exchange", extra={"upstream": self._name, "method": request.method, "path": path, **figures})
 
@@ -136,7 +136,7 @@ async def follow(request: Request, hop: Hop, failures: UpstreamFailures, secrets
         if response.status not in REDIRECT_STATUSES:
             return response
         if "location" not in response.headers:
-            raise failures.garbled("a redirect to nowhere")
+            raise failures.garbled("a redirect without an address")
         following = _following(request, response, failures, secrets)
         same_origin = same_origin and _has_same_origin(following, request)
         request = following

@@ -1,5 +1,6 @@
-"""Builds the errors of failed exchanges: which upstream, what happened, what to do next. They never contain its
-address, query or credentials, and repeat its own message only after cleaning it: short, printable, without secrets."""
+"""Builds the errors of failed exchanges: which upstream, what happened, what to do next. They never contain the
+upstream's address, query or credentials. They repeat its message only after cleaning: short, printable, without
+secrets."""
 
 import re
 import unicodedata
@@ -71,7 +72,7 @@ MESSAGE_PATHS = (
 
 
 class UpstreamFailures:
-    """The errors of one upstream. `secrets`: those of a request, which upstream may repeat like the credential."""
+    """The errors of one upstream. `secrets`: secrets of the request, which the upstream's message may repeat."""
 
     def __init__(self, name: str, authentication: Authentication, secrets: Sequence[str] = ()) -> None:
         self._name, self._authentication, self._secrets = name, authentication, secrets
@@ -121,7 +122,7 @@ class UpstreamFailures:
 
     def cooling_down(self, seconds: float) -> UpstreamUnavailable:
         return UpstreamUnavailable(
-            f"{self._name} has failed several times in a row, and is left alone for a moment.",
+            f"{self._name} has failed several times in a row; calls to it are paused for a moment.",
             reason="upstream_unavailable",
             suggestion="Try again when retry_after seconds have passed.",
             retry_after=whole_seconds(seconds),
@@ -129,7 +130,7 @@ class UpstreamFailures:
 
     def limited(self, seconds: float, capacity: Mapping[str, int]) -> UpstreamUnavailable:
         return UpstreamUnavailable(
-            f"{self._name} takes no more calls for now: the rate that it was given is used up.",
+            f"Sluice sends no more calls to {self._name} for now: the rate set for it is used up.",
             reason="upstream_rate",
             suggestion="Try again when retry_after seconds have passed, with fewer calls that ask for more at once.",
             retry_after=whole_seconds(seconds),
@@ -152,7 +153,7 @@ class UpstreamFailures:
 
     def garbled(self, what: str) -> UpstreamGarbled:
         return UpstreamGarbled(
-            f"{self._name} gave an answer that cannot be read: {what}.",
+            f"{self._name} sent an answer that cannot be read: {what}.",
             reason="upstream_garbled",
             suggestion="Try again once. If it stays, tell the operator: the API may have changed or be broken.",
         )
@@ -169,7 +170,7 @@ class UpstreamFailures:
 
     def unsendable(self) -> UpstreamRefused:
         return UpstreamRefused(
-            f"The request to {self._name} cannot be sent over HTTP: its address or a header has odd characters.",
+            f"The request to {self._name} cannot be sent over HTTP: its address or a header has invalid characters.",
             reason="upstream_request",
             suggestion="Look for line breaks or control characters in the arguments.",
         )
@@ -208,7 +209,7 @@ class UpstreamFailures:
         return UpstreamRefused(
             f"{self._name} does not accept the request (status {response.status}).",
             reason="upstream_refused",
-            suggestion="Change the arguments by what upstream.message says, where there is one.",
+            suggestion="Change the arguments as upstream.message says, if there is one.",
             upstream=self._upstream_details(response),
         )
 
@@ -217,7 +218,7 @@ class UpstreamFailures:
         return UpstreamCredentials(
             f"{self._name} does not {what} the credentials that Sluice has for it (status {response.status}).",
             reason="upstream_credentials",
-            suggestion="Trying again does not help. The operator should renew these credentials, or what they allow.",
+            suggestion="Trying again does not help. The operator should renew these credentials or their permissions.",
             upstream=self._upstream_details(response),
         )
 
@@ -227,15 +228,15 @@ class UpstreamFailures:
 
 
 def given_up(error: UpstreamError, capacity: Mapping[str, int]) -> UpstreamError:
-    """The error for the caller. A busy upstream's always says when to call again; if it does not say how many requests
-    are left, `capacity` of Sluice's own rate stands for it."""
+    """The error for the caller. For a busy upstream, it always says when to call again, and falls back on `capacity`,
+    that of Sluice's own rate, if the upstream does not report how many requests are left."""
     if error.reason != "upstream_busy":
         return error
     return replace(error, retry_after=error.retry_after or UNKNOWN_WAIT, capacity=error.capacity or capacity)
 
 
 def message_of(response: Response, secrets: Iterable[str]) -> str:
-    """The cleaned message of a JSON body; "" if it has none. Nothing of an HTML page is repeated."""
+    """The cleaned message of a JSON body; "" if it has none. HTML pages are never repeated."""
     if "json" not in response.media_type or len(response.body) > MAX_BYTES_READ:
         return ""
     try:
@@ -256,7 +257,8 @@ def _at(document: Any, path: tuple[str | int, ...]) -> Any:
 
 
 def cleaned(text: str, secrets: Iterable[str], most: int = MAX_CHARS) -> str:
-    """Removes invisible characters first: they could split a secret. Cuts last, so that no secret is cut in half."""
+    """Removes invisible characters first, because they could split a secret, and truncates last, so that no secret is
+    cut in half."""
     text = masked(redact_text(printable(text))[0], secrets)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 

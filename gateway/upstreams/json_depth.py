@@ -1,4 +1,4 @@
-"""Parses upstream JSON, and limits its nesting to what later steps can process."""
+"""Parses JSON from upstreams, and rejects nesting that later steps could not process."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import orjson
 from context_protection.core import json_limits, json_values
 from gateway.upstreams.errors import UpstreamGarbled
 
-DEEPEST = 250  # an answer adds a few levels, and orjson writes at most 254
+DEEPEST = 250  # our answer adds a few levels, and orjson writes at most 254
 TOO_DEEP = "too_deep"
 
 # A string (an unterminated one extends to the end of the document), or a bracket.
@@ -36,7 +36,7 @@ def checked(value: Any, levels: int = DEEPEST) -> Any:
 
 def cut(data: bytes, levels: int = DEEPEST) -> bytes:
     """The document with null in place of each structure nested deeper than `levels` + 1. Any parser can read the
-    result, and a part that was too deep still exceeds `levels`."""
+    result. One level more than allowed remains, so that `checked` still rejects the document."""
     parts: list[bytes] = []
     first_cut, depth, resume_at = levels + 2, 0, 0
     for found in _TEXT_OR_BRACKET.finditer(data):

@@ -1,8 +1,7 @@
 """Limits of calls to an upstream: time, size, rate and retries.
 
-A rate is a sliding window, shared by all processes through the shared store if there is one. A call that is too early
-waits for its turn; one that would wait too long is rejected at once, with what is known of the capacity left. No other
-layer retries.
+A rate is a sliding window, shared by all processes through the shared store if there is one. A call that exceeds a rate
+waits; if it would wait too long, it is rejected at once, with the capacity left. No other layer retries.
 """
 
 import asyncio
@@ -27,12 +26,12 @@ logger = logging.getLogger(__name__)
 
 REDIS_SECONDS = 0.5  # timeout of Redis
 REDIS_COOLDOWN_SECONDS = 5.0  # pause after Redis has failed
-CAUTIOUS_SHARE = 4  # while Redis is down, a process uses a fourth of the rate: there may be others
+CAUTIOUS_SHARE = 4  # while Redis is down, each process uses a quarter of the rate, because there may be others
 
 FIRST_PAUSE = 0.2  # seconds; upper bound of the first pause
 LONGEST_PAUSE = 5.0
-RETRY_SHARE = 0.2  # retries per recent call
-RETRY_FLOOR = 3  # retries that are always allowed
+RETRY_SHARE = 0.2  # allowed retries per recent call
+RETRY_FLOOR = 3  # retries that are allowed however few calls there are
 RETRY_WINDOW_SECONDS = 10
 
 # Grants are stored by due time, in microseconds. The next one is due no earlier than one window after the grant
@@ -54,10 +53,10 @@ return {due - now, math.max(0, amount - redis.call('ZCARD', KEYS[1]))}
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Limits of one call. `total_seconds`: all attempts together, with their pauses. `wait_seconds`: all waiting for
-    rate limits and between attempts, together. `most_bytes`: of a decoded body. `concurrent`: simultaneous exchanges of
-    one upstream in an event loop, so that a slow upstream does not use up all connections. `most_answers`: cached ones
-    of the upstream; None: as many as the limit of all caches allows."""
+    """Limits of one call. `total_seconds`: all attempts with the pauses between them. `wait_seconds`: the sum of all
+    pauses between attempts and for rate limits. `most_bytes`: of a decoded body. `concurrent`: simultaneous exchanges
+    with one upstream per event loop, so that a slow upstream does not use up all connections. `most_answers`: the most
+    cached answers of the upstream; None: as many as the limit of all caches allows."""
 
     connect_seconds: float = 5.0
     read_seconds: float = 30.0
@@ -110,8 +109,8 @@ class SharedRate:
         self._key = f"sluice:rate:{upstream}:{rate.name}"
         self._local = SlidingWindow(rate.amount, rate.seconds, clock)
         self._fallback = SlidingWindow(max(1, rate.amount // CAUTIOUS_SHARE), rate.seconds, clock)
-        self._away_until = 0.0
-        self._reported_left, self._reported_until = rate.amount, 0.0  # by Redis, and until when this is valid
+        self._paused_until = 0.0  # Redis is not used before this time
+        self._reported_left, self._reported_until = rate.amount, 0.0  # the count that Redis reported, and its expiry
 
     @property
     def left(self) -> int:
@@ -123,13 +122,13 @@ class SharedRate:
         """Like `SlidingWindow.reserve`, but for all processes together."""
         if not shared_url():
             return self._local.reserve(longest)
-        if self._clock() < self._away_until:
+        if self._clock() < self._paused_until:
             return self._fallback.reserve(longest)
         try:
             return await self._reserve_shared(longest)
         except redis_failures():
-            logger.warning("each process counts its rates alone: Redis does not answer")
-            self._away_until = self._clock() + REDIS_COOLDOWN_SECONDS
+            logger.warning("Redis does not answer: each process limits its own rate")
+            self._paused_until = self._clock() + REDIS_COOLDOWN_SECONDS
             return self._fallback.reserve(longest)
 
     async def _reserve_shared(self, longest: float) -> float:
@@ -163,12 +162,13 @@ class Rates:
 
     @property
     def capacity(self) -> dict[str, int]:
-        """The capacity of the tightest rate, in requests; of the longest if several are equal. Empty without a rate."""
+        """The capacity of the tightest rate, in requests. If several are equally tight, the one with the longest period
+        counts. Empty without a rate."""
         tightest = min(self._rates, key=lambda each: (each.left, -each.rate.seconds), default=None)
         return {"remaining": tightest.left, "limit": tightest.rate.amount} if tightest else {}
 
     async def enter(self, longest: float) -> float:
-        """Returns 0.0 once an exchange is due. If the wait would exceed `longest`, returns its seconds at once."""
+        """Returns 0.0 once an exchange is due. If the wait would exceed `longest`, returns its length at once."""
         for rate in self._rates:
             seconds = await rate.reserve(longest)
             if seconds > longest:
@@ -231,8 +231,9 @@ class Retries:
         self.budget = RetryBudget(clock)
 
     def pause(self, error: UpstreamError, attempt: int, seconds_left: float) -> float | None:
-        """The pause in seconds after failed attempt number `attempt`; None: do not retry. The pause is upstream's
-        retry_after, or else random below a bound that doubles. A pause that exceeds `seconds_left` means no retry."""
+        """The pause in seconds after failed attempt number `attempt`; None: do not retry. The pause is the upstream's
+        retry_after, or else random, below a bound that doubles with each attempt. A pause that exceeds `seconds_left`
+        means no retry."""
         if not error.transient or attempt >= self._attempts:
             return None
         bound = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (attempt - 1))

@@ -1,4 +1,4 @@
-"""Upstream APIs as ops manage them, and the base of all models with a credential."""
+"""Upstream APIs that ops manage, and the base of all models with a credential."""
 
 from typing import Any
 
@@ -39,8 +39,8 @@ def _within(low: float, high: float, unit: str) -> list[BaseValidator]:
 
 
 class WithCredential(models.Model):
-    """Base of models that Sluice calls with a credential. The secret is sealed before it is stored in the row, and the
-    history never contains it: a subclass must exclude `sealed_secret` from its history."""
+    """Base of models of servers that Sluice calls with a credential. The secret is sealed (encrypted) before it is
+    stored in the row. A subclass must exclude `sealed_secret` from its history."""
 
     name: Any
     enabled: Any
@@ -104,7 +104,7 @@ class WithCredential(models.Model):
         raise NotImplementedError
 
     def credential(self) -> dict[str, Any]:
-        """The credential's fields of a `Connection`."""
+        """The fields of a `Connection` that describe the credential."""
         own: dict[str, Any] = {name: getattr(self, name) for name in _CREDENTIAL_FIELDS}
         return {"kind": AuthKind(self.authentication), "client_place": ClientPlace(self.client_place), **own}
 

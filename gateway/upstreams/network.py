@@ -37,7 +37,7 @@ async def first_connected(
     seconds: float,
     failures: tuple[type[Exception], ...] = (OSError,),
 ) -> T:
-    """Connects to the first address that answers. Each gets an equal share of the time."""
+    """Connects to the first address that answers. Each address but the last gets an equal share of `seconds`."""
     share = seconds / len(addresses)
     for address in addresses[:-1]:
         try:
@@ -48,7 +48,7 @@ async def first_connected(
 
 
 async def checked_addresses(host: str, port: int, allowed: AllowedAddresses) -> list[Address]:
-    """Every address of a host. Raises UnknownHost; AddressRefused if one of them is not allowed."""
+    """Every address of a host. Raises UnknownHost, or AddressRefused if any address is not allowed."""
     addresses = await resolve(host, port)
     if not all(allowed.permits(address) for address in addresses):
         raise refused(host)

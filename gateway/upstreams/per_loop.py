@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """One `T` per running loop. It is closed by `close`, or when its loop shuts down."""
+    """One `T` per running loop, ended by `close` or when its loop shuts down."""
 
     def __init__(self, make: Callable[[], T], end: Callable[[T], Awaitable[None]]) -> None:
         self._make, self._end = make, end
@@ -31,7 +31,7 @@ class PerLoop(Generic[T]):
             await held[1].aclose()
 
     async def _life(self, loop: asyncio.AbstractEventLoop, made: T) -> AsyncGenerator[None, None]:
-        """A generator that a loop closes when it shuts down (asyncio.run does that, and uvicorn uses it)."""
+        """A generator that the loop closes when it shuts down, as asyncio.run does, which uvicorn uses."""
         try:
             yield
         finally:

@@ -1,9 +1,9 @@
 # ruff: noqa: ASYNC109 (`timeout` is aiohttp's interface)
-"""The open connections to upstreams. aiohttp's connector keeps them, and its protocol reads HTTP; Sluice itself decides
-where a connection goes, how many there are, and whether one can be used again.
+"""The open connections to upstreams. aiohttp's connector holds them, and its protocol parses HTTP. Sluice decides where
+a connection goes, how many there are, and whether one can be reused.
 
-aiohttp's session is left out: Sluice follows redirects, limits and decodes bodies, and stores no cookies. Nothing here
-reads proxies from the environment.
+aiohttp's session is not used: Sluice itself follows redirects, limits and decodes bodies, and stores no cookies. Proxy
+settings in the environment are ignored.
 """
 
 import asyncio
@@ -40,8 +40,8 @@ class NotConnected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The other end of a connection. Connections are shared among equal ones. It stands for a request to aiohttp's
-    connector, which asks for no more than this."""
+    """The other end of a connection. Equal destinations share connections. It is passed to aiohttp's connector in place
+    of a request, because the connector uses only these attributes."""
 
     host: str
     port: int
@@ -55,15 +55,15 @@ class Destination:
 
     @property
     def tls(self) -> dict[str, Any]:
-        """The options of asyncio's connection."""
+        """The TLS options of asyncio's `create_connection`."""
         if not self.is_ssl:
             return {}
-        name = self.host.rstrip(".")  # as in certificates
+        name = self.host.rstrip(".")  # certificates have no dot at the end
         return {"ssl": tls_context(), "server_hostname": name, "ssl_shutdown_timeout": SHUTDOWN_SECONDS}
 
 
 class OpenConnection(NamedTuple):
-    """A connection in use, which is closed or given back. `is_reused`: it has given an answer before."""
+    """A connection in use, to be given back or aborted. `is_reused`: it has carried an earlier exchange."""
 
     connection: Connection
     protocol: ResponseHandler
@@ -71,7 +71,7 @@ class OpenConnection(NamedTuple):
 
 
 class ConnectionPool(aiohttp.BaseConnector):
-    """Connections to `allowed` addresses, of one event loop."""
+    """One event loop's connections to `allowed` addresses."""
 
     def __init__(self, allowed: AllowedAddresses) -> None:
         super().__init__(limit=0, keepalive_timeout=IDLE_SECONDS)
@@ -80,8 +80,8 @@ class ConnectionPool(aiohttp.BaseConnector):
         self._idle: dict[ResponseHandler, None] = {}  # longest idle first; some may be closed
 
     async def take(self, destination: Destination, seconds: float) -> OpenConnection:
-        """A connection that is open. Raises Crowded, AddressRefused, NotConnected. Waiting for a place, connecting and
-        encrypting may each take `seconds`."""
+        """An open connection. Waiting for a free place, connecting and the TLS handshake may take `seconds` each.
+        Raises Crowded, AddressRefused, NotConnected."""
         await self._enter(seconds)
         try:
             return await self._open(destination, seconds)
@@ -103,7 +103,7 @@ class ConnectionPool(aiohttp.BaseConnector):
             longest_idle.close()
 
     def abort(self, opened: OpenConnection) -> None:
-        """Closes the connection at once, without sending what is still to be sent."""
+        """Closes the connection at once, and discards unsent data."""
         self._places.release()
         _abort(opened.connection)
 
@@ -152,8 +152,8 @@ def _limits(seconds: float) -> aiohttp.ClientTimeout:
 
 
 def _is_silent(protocol: ResponseHandler) -> bool:
-    """Whether an idle connection can be used: nothing has been received since its last answer, not even its end. So
-    nothing of a request is lost to a connection that was closed meanwhile, and no answer comes before its request."""
+    """Whether an idle connection can be used: nothing has been received since its last answer, not even the end of the
+    stream. So no request is sent over a closed connection, and no data that came too early is taken for its answer."""
     transport = protocol.transport
     if transport is None or transport.is_closing() or protocol.should_close:
         return False

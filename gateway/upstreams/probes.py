@@ -1,4 +1,4 @@
-"""Asks an upstream whether it answers: one cheap read, apart from calls. It counts for no breaker and no retry."""
+"""Checks whether an upstream answers, with one cheap read that no breaker, rate or retry budget counts."""
 
 import asyncio
 import time
@@ -61,7 +61,7 @@ def result_of(name: str) -> ProbeResult | None:
 
 
 async def run(probes: Iterable[Probe]) -> None:
-    """Asks these upstreams, a few at a time. Does not raise."""
+    """Runs the probes, AT_ONCE at a time. Does not raise."""
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def one(probe: Probe) -> None:
@@ -85,7 +85,7 @@ async def _asked(probe: Probe) -> ProbeResult:
 
 
 def http_probe(upstream: Upstream, base_url: str) -> Probe:
-    """A GET of the base address. An API need not have anything there: every status below 500 is an answer."""
+    """A GET of the base address. Every status below 500 counts as an answer, because an API may have nothing there."""
 
     async def ask() -> int:
         return (await upstream.for_probe(PATIENCE).fetch(Request("GET", base_url))).status

@@ -1,5 +1,5 @@
-"""The upstreams of this process, by name. Connectors register them, and the health page reads them. Upstreams that ops
-manage are made from their connection, and replaced when it changes."""
+"""The upstreams of this process, by name. Connectors register them, and the health page reads them. An upstream that
+ops manage is built from its connection, and replaced when the connection changes."""
 
 import threading
 from collections.abc import Callable, Container, Iterable
@@ -31,7 +31,7 @@ class UpstreamRegistry:
         return tuple(self._upstreams.values())
 
     def also(self, states: Callable[[], Iterable[UpstreamState]]) -> None:
-        """Registers upstreams that are called in another way."""
+        """Registers the states of upstreams that are not `Upstream` objects, such as MCP servers."""
         self._others.append(states)
 
     def states(self) -> list[UpstreamState]:
@@ -61,7 +61,7 @@ def upstream_of(connection: Connection) -> Upstream:
 
 
 def new_upstream(connection: Connection) -> Upstream:
-    """An upstream that nobody else uses: no failures are counted yet, and no answers cached."""
+    """A new, unregistered upstream: it has counted no failures and cached no answers yet."""
     limits = CallLimits(
         connect_seconds=connection.connect_seconds,
         read_seconds=connection.read_seconds,
@@ -84,7 +84,7 @@ def new_upstream(connection: Connection) -> Upstream:
 
 
 def retain(names: Container[str]) -> None:
-    """Removes all other upstreams: they have been disabled or deleted."""
+    """Removes all managed upstreams except these: the others have been disabled or deleted."""
     with _lock:
         for name in [each for each in _made if each not in names]:
             del _made[name]

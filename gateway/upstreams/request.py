@@ -14,8 +14,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`url`: absolute, with its query, percent-encoded. `repeatable`: whether it is idempotent; for an unsafe method
-    only the operation's author knows. `secrets`: texts in it that no log and no error may repeat."""
+    """`url`: absolute and percent-encoded, with its query. `repeatable`: whether the request is idempotent; None:
+    decided by its method. `secrets`: texts in the request that no log and no error may repeat."""
 
     method: str
     url: str
@@ -32,8 +32,8 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Response:
     """`headers` have lower-case names; `body` is complete and decoded. `as_of`: when it was received, Unix seconds.
-    `fresh_until`: the time.monotonic() until which the cache serves it. `stale`: served after that, because upstream
-    does not answer. `content`: the value that `accept` has read; None in a cached response."""
+    `fresh_until`: the time.monotonic() until which it is fresh in the cache. `stale`: served after that, because the
+    upstream does not answer. `content`: the value that `accept` has parsed; None in a cached response."""
 
     status: int
     headers: Mapping[str, str]
@@ -50,7 +50,7 @@ class Response:
 
     @property
     def version(self) -> bytes:
-        """A digest of status, type and body, equal for equal answers. It takes 1 ms per MB."""
+        """A digest of status, content type and body, equal for equal answers. Computing it takes 1 ms per MB."""
         digest = hashlib.blake2b(f"{self.status} {self.headers.get('content-type')}\n".encode(), digest_size=16)
         digest.update(self.body)
         return digest.digest()
@@ -69,8 +69,8 @@ class Response:
 
 
 Accept = Callable[[Response], Awaitable[Response]]
-"""Reads the response into `content`. Raises UpstreamGarbled for an invalid response, which then counts as a failure of
-the upstream and is never cached."""
+"""Parses the response into its `content`. Raises UpstreamGarbled for an invalid response, which then counts as a
+failure of the upstream and is never cached."""
 
 Send = Callable[[Request], Awaitable[Response]]
 """One exchange without authentication, retries or cache; deadline, size limit and address check apply."""

@@ -1,7 +1,7 @@
-"""The breakers of one upstream in all processes count the calls of all: what fails in one is left alone by all.
+"""Shares an upstream's breaker among all processes: a failure in one process counts in all of them.
 
-Only trouble is announced: a call that succeeds while nothing has failed costs nothing. Each process notes that its own
-breaker has opened or closed, because a process that is killed leaves it open.
+Successes are announced only after a failure, so a call to a healthy upstream costs nothing. Each process reports to
+telemetry for itself, because a process that is killed never reports that its breaker has closed.
 """
 
 import time
@@ -20,16 +20,16 @@ class BreakerOutcome(Enum):
     FAILED = "failed"
     SUCCEEDED = "succeeded"
     TRYING = "trying"  # a trial call begins
-    ABANDONED = "abandoned"  # a trial call has ended, and says nothing of the upstream
+    ABANDONED = "abandoned"  # a trial call has ended without showing whether the upstream works
 
 
 _breakers: WeakValueDictionary[str, Breaker] = WeakValueDictionary()  # of this process, by upstream
-_open: dict[str, tuple[float, float]] = {}  # those that were open when this process began: until (Unix time), cooldown
+_open: dict[str, tuple[float, float]] = {}  # breakers found open in other processes: until (Unix time), cooldown
 
 
 def join(upstream: str, breaker: Breaker) -> None:
-    """Shares a breaker from now on, in place of the former one of the same upstream. One that is open in other
-    processes opens."""
+    """Shares a breaker from now on, and replaces an earlier one of the same upstream. If the upstream's breaker is open
+    in other processes, this one opens."""
     _breakers[upstream] = breaker
     until, cooldown = _open.pop(upstream, (0.0, 0.0))
     if (seconds := until - time.time()) > 0:

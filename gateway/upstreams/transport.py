@@ -68,11 +68,12 @@ class Dropped(Exception):
 
 
 class Garbled(Exception):
-    """The head of the answer is cut off, its body is in an unknown transfer coding, or only interim answers come."""
+    """The head of the answer is truncated, its body has an unknown transfer coding, or no final answer follows the
+    interim ones."""
 
 
 class Unsendable(Exception):
-    """HTTP cannot carry the request's method, address or a header."""
+    """The request's method, its address or a header cannot be sent over HTTP."""
 
 
 class TooLong(Exception):
@@ -80,7 +81,7 @@ class TooLong(Exception):
 
 
 class Undecodable(Exception):
-    """The body is not in its declared content encoding; the message says what is wrong."""
+    """The body cannot be decoded as its content encoding says; the message says why."""
 
 
 TRANSPORT_ERRORS = (
@@ -148,8 +149,8 @@ async def _exchange(opened: OpenConnection, message: bytes, method: str, limits:
 
 
 async def _body(protocol: ResponseHandler, content: StreamReader, headers: dict[str, str], most: int) -> bytes:
-    """The decoded body. Raises the error of a broken connection, also if the body has no declared length, so that the
-    end of the connection would be its end."""
+    """The decoded body. Raises the error of a broken connection, even if the body has no declared length: the end of
+    the connection would then be taken for the end of the body."""
     try:
         body = await read_body(content.iter_any(), headers.get("content-encoding", ""), most)
     except aiohttp.ClientPayloadError:
@@ -175,7 +176,7 @@ async def _answer(opened: OpenConnection) -> tuple[RawResponseMessage, StreamRea
         raise Garbled
     except aiohttp.ServerDisconnectedError as error:
         if isinstance(error.message, RawResponseMessage):
-            raise Garbled from None  # the head is cut off
+            raise Garbled from None  # the head is truncated
         if not opened.is_reused:
             raise
         raise Dropped from None
@@ -186,7 +187,7 @@ async def _answer(opened: OpenConnection) -> tuple[RawResponseMessage, StreamRea
 
 
 def _outgoing(request: Request) -> tuple[Destination, bytes]:
-    """Where the request goes, and its message. Raises Unsendable, AddressRefused."""
+    """The request's destination and its HTTP message. Raises Unsendable, AddressRefused."""
     location = locate(request.url)
     return _destination(location.origin), _message(request, location)
 
@@ -220,7 +221,7 @@ def _outgoing_headers(request: Request) -> dict[str, str]:
 
 
 def _headers(received: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers by lower-case name; repeated ones are joined, as HTTP defines. Cookies are dropped."""
+    """Headers by lower-case name; repeated headers are joined as HTTP defines. Cookies are dropped."""
     headers: dict[str, str] = {}
     for raw, value in received:
         name, text = raw.decode("latin-1").lower(), value.decode("latin-1")
@@ -254,7 +255,7 @@ def _translated(error: Exception, failures: UpstreamFailures, limits: CallLimits
             return failures.unreachable()
         case Unsendable():
             return failures.unsendable()
-    return failures.garbled("it is cut off, or is not HTTP")
+    return failures.garbled("it is truncated, or is not HTTP")
 
 
 def _not_connected(why: Exception, failures: UpstreamFailures, limits: CallLimits) -> UpstreamError:
@@ -266,14 +267,14 @@ def _not_connected(why: Exception, failures: UpstreamFailures, limits: CallLimit
         case ssl.SSLCertVerificationError():
             return failures.certificate(CERTIFICATE_PROBLEMS.get(why.verify_code, ""))
         case ssl.SSLError():
-            return failures.unreachable("it does not speak TLS there, so https:// may be wrong in its address")
+            return failures.unreachable("TLS failed, so https:// may be wrong in its address")
         case ConnectionRefusedError():
             return failures.unreachable("nothing listens at its address and port")
     return failures.unreachable()
 
 
 # -- Bodies ----------------------------------------------------------------------------------------------
-# The limit counts decompressed bytes, because a small body may expand without end.
+# The limit counts decompressed bytes, because a small body may expand to any size.
 
 
 async def read_body(chunks: AsyncIterable[bytes], encoding: str, most: int) -> bytes:
@@ -340,4 +341,4 @@ class _Decompressor:
 
     def check_end(self) -> None:
         if self._begun and not self._inflate.eof:
-            raise Undecodable("it is cut off")
+            raise Undecodable("it is truncated")

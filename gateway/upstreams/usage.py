@@ -1,4 +1,4 @@
-"""The use of upstreams by one call: the last one, how often it was asked, its last status, and the time waited."""
+"""The use of upstreams by one call: the last upstream, the number of requests, the last status, and the time waited."""
 
 import time
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ from telemetry.attempts import MOST, Wait
 
 
 class UpstreamUse:
-    """`name`: the upstream that was needed last; empty while cached data was enough. `attempts`: requests sent.
-    `status`: the HTTP status of the last of them; 0: no answer, or not HTTP. `waits`: requests and pauses in their
-    order, one more than are recorded. Filled on one event loop, or by one call after another, so it needs no lock."""
+    """`name`: the upstream that was needed last; empty if cached data was enough. `attempts`: the number of requests
+    sent. `status`: the HTTP status of the last request; 0: no answer, or not HTTP. `waits`: requests and pauses in
+    order, at most one more than telemetry records. Only one event loop writes at a time, so no lock is needed."""
 
     __slots__ = ("_since", "_waiting", "attempts", "milliseconds", "name", "status", "waits")
 
@@ -20,12 +20,12 @@ class UpstreamUse:
         self.attempts = self.status = 0
         self.milliseconds = 0.0
         self.waits: list[Wait] = []
-        self._waiting = 0  # requests in flight: their time counts once
+        self._waiting = 0  # requests in flight; time is counted once while several are
         self._since = 0.0
 
     @contextmanager
     def waiting_for(self, name: str) -> Iterator[None]:
-        """The time within counts as spent waiting for the upstream, also if the call is cancelled."""
+        """Counts the time of the block as waiting for the upstream, also if the call is cancelled."""
         self.name = name
         if not self._waiting:
             self._since = time.perf_counter()
@@ -44,7 +44,7 @@ class UpstreamUse:
             self._note(Wait(1000 * seconds, status))
 
     def note_pause(self, seconds: float) -> None:
-        """Between two attempts, or for the upstream's rate limit."""
+        """Notes a pause between two attempts, or for the upstream's rate limit."""
         self._note(Wait(1000 * seconds))
 
     def _note(self, wait: Wait) -> None:
@@ -57,7 +57,7 @@ _of_the_call: ContextVar[UpstreamUse | None] = ContextVar("upstream_use", defaul
 
 @contextmanager
 def one_call(use: UpstreamUse | None = None) -> Iterator[None]:
-    """All requests within belong to one call. `use`: where they are noted, for a caller that reads it afterwards."""
+    """All requests in the block belong to one call. `use`: where they are noted, for a caller that reads them later."""
     token = _of_the_call.set(use or UpstreamUse())
     try:
         yield
@@ -69,5 +69,6 @@ of_this_call = _of_the_call.get  # None if no upstream can have been used
 
 
 def upstream_use() -> UpstreamUse:
-    """The use of upstreams by the current call. Outside of a call, as in a background task, nothing reads it."""
+    """The use of upstreams by the current call. Outside a call, as in a background task, a new object that nobody
+    reads."""
     return _of_the_call.get() or UpstreamUse()

@@ -1,4 +1,4 @@
-"""The time that one call has waited for the rate limits of upstreams, over all of its requests."""
+"""The time that all requests of one call have waited for rate limits and between attempts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 
 class Waited:
-    """Concurrent requests of a call count one after another."""
+    """The waits of concurrent requests are added up."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -17,7 +17,7 @@ _of_the_call: ContextVar[Waited | None] = ContextVar("waited", default=None)
 
 @contextmanager
 def one_call() -> Iterator[None]:
-    """All requests within belong to one call."""
+    """All requests in the block belong to one call."""
     token = _of_the_call.set(Waited())
     try:
         yield
@@ -26,5 +26,5 @@ def one_call() -> Iterator[None]:
 
 
 def waited() -> Waited:
-    """The wait of the current call. Outside a call, as in a background task, each request has its own."""
+    """The waits of the current call. Outside a call, as in a background task, each request has its own."""
     return _of_the_call.get() or Waited()

@@ -1,5 +1,5 @@
-"""The authentication of Sluice to an upstream: its kinds, and the choice for a connection. Only this module decrypts a
-credential for use."""
+"""How Sluice authenticates to an upstream: the kinds of authentication, and the choice for a connection. Only this
+module decrypts a credential in order to send it."""
 
 import asyncio
 import base64
@@ -20,7 +20,8 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class Authentication(Protocol):
-    """The authentication of Sluice to an upstream. `secrets`: texts to mask in everything repeated from upstream."""
+    """Authenticates Sluice's requests to an upstream. `secrets`: texts to mask wherever the upstream's text is
+    repeated."""
 
     @property
     def secrets(self) -> Sequence[str]: ...
@@ -161,7 +162,7 @@ class OriginBoundAuthentication:
         """Raises AddressRefused for a request to another origin."""
         if origin(request.url) != self.origin:
             raise AddressRefused(
-                f"The credential of {self.upstream} goes to {self.origin} only; this call would take it elsewhere.",
+                f"The credential of {self.upstream} is sent to {self.origin} only, but this call has another address.",
                 reason="upstream_address",
                 suggestion="Tell the operator: an address on another server needs its own upstream API.",
             )

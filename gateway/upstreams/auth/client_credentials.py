@@ -26,7 +26,7 @@ from gateway.upstreams.request import Request, Response, Send, with_header
 DEFAULT_LIFETIME_SECONDS = 3600.0  # lifetime of a token if the answer names none
 MARGIN_SHARE, MARGIN_SECONDS = 0.1, 30.0  # a token is replaced this long before it expires (the larger applies)
 YOUNG_SECONDS = 5.0  # if a token this young is rejected, the token is not the cause
-MAX_PATIENT_SECONDS = 300.0  # longest pause between renewals while each new token is rejected
+MAX_PATIENT_SECONDS = 300.0  # longest pause between renewals while every new token is rejected
 REFUSAL_SECONDS = 10.0  # pause after a rejection by the token endpoint
 LONGEST_TOKEN = 16_384  # characters
 BUSY = 429
@@ -42,7 +42,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Times are those of the clock. `patience`: a token younger than this, in seconds, is not renewed when rejected."""
+    """Times are on the clock of ClientCredentials. `patience`: a token younger than this, in seconds, is not renewed
+    when it is rejected."""
 
     value: str = field(repr=False)
     issued_at: float
@@ -57,7 +58,7 @@ class FetchAbandoned(Exception):
 
 
 class ClientCredentials:
-    """`clock`: monotonic seconds. `sleep` takes seconds."""
+    """`clock` returns monotonic seconds; `sleep` takes seconds."""
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class ClientCredentials:
         self._lock = threading.Lock()
         self._token: Token | None = None
         self._fetching: Future[Token] | None = None
-        self._rejection: tuple[float, UpstreamError] | None = None  # with the time until which it is repeated
+        self._rejection: tuple[float, UpstreamError] | None = None  # raised again until this time
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -93,7 +94,7 @@ class ClientCredentials:
 
     async def renewed(self, refused: Response, send: Send) -> bool:
         """Whether to send the request again. A young token is not renewed. If it has just replaced another token, the
-        request is sent again, since it may have carried the old one. Raises UpstreamError if no token can be
+        request is sent again, because it may have carried the old token. Raises UpstreamError if no token can be
         fetched."""
         token = self._token
         if token is not None:
@@ -144,7 +145,8 @@ class ClientCredentials:
         return self._token_of(response, former)
 
     def _request(self) -> Request:
-        """A separate request, so that nothing meant for the API reaches the token endpoint."""
+        """A request built from nothing but the connection, so no header or body meant for the API reaches the token
+        endpoint."""
         own = self._connection
         form = {"grant_type": "client_credentials", "scope": own.scope, "audience": own.audience}
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
@@ -218,7 +220,7 @@ def renewal_seconds(expires_in: Any) -> float:
 
 
 def _patience_after(former: Token | None, now: float) -> float:
-    """Doubles the patience if the former token was short-lived: upstream then has another reason to reject calls."""
+    """Doubles the patience if the former token was replaced soon: upstream then rejects calls for another reason."""
     if former is None or now - former.issued_at > MAX_PATIENT_SECONDS:
         return YOUNG_SECONDS
     return min(2 * former.patience, MAX_PATIENT_SECONDS)
@@ -236,8 +238,8 @@ def _document(response: Response) -> Mapping[str, Any]:
 
 
 def _known_error(response: Response) -> dict[str, str]:
-    said = _document(response).get("error")
-    return {"message": said} if isinstance(said, str) and said in KNOWN_ERRORS else {}
+    code = _document(response).get("error")
+    return {"message": code} if isinstance(code, str) and code in KNOWN_ERRORS else {}
 
 
 def _fits_a_header(token: str) -> bool:

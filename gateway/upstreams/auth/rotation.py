@@ -1,4 +1,4 @@
-"""Rotates the key of stored secrets: seals them with the newest key, row by row."""
+"""Rotates the key of stored secrets: encrypts ("seals") them with the newest key, row by row."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ BATCH = 500  # rows per query
 
 @dataclass(frozen=True, slots=True)
 class SealedValueCounts:
-    """Numbers of sealed values before the run: with the newest key, with a former key, or lost because no key opens
-    them. `lost` has the names of lost credentials, `lost_content` the number of rows with other lost content."""
+    """Numbers of sealed values before the run, by the key that opens them: the newest, a former one, or none. If none
+    does, the value is lost. `lost`: the names of lost credentials; `lost_content`: the number of other lost values."""
 
     newest: int
     former: int
@@ -36,7 +36,8 @@ def rotate() -> SealedValueCounts:
 
 @dataclass(frozen=True, slots=True)
 class SealedValue:
-    """A row's sealed value in `field`. `resealed`: the same with the newest key; None if it has that key or is lost."""
+    """A row's sealed value in `field`. `resealed`: the value sealed with the newest key; None if it already was, or is
+    lost."""
 
     model: type[Any]
     field: str
@@ -63,7 +64,7 @@ def _examined_rows(model: type[Any], field: str) -> Iterator[SealedValue]:
 
 
 def _in_batches(model: type[Any], field: str) -> Iterator[tuple[Any, str]]:
-    """Reads by primary key in batches, because an account has hundreds of thousands of rows."""
+    """Reads by primary key in batches, because an account may have hundreds of thousands of rows."""
     rows = model._default_manager.exclude(**{field: ""}).order_by("pk").values_list("pk", field)
     batch = list(rows[:BATCH])
     while batch:

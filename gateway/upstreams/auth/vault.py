@@ -1,7 +1,7 @@
-"""Credentials of upstreams at rest: encrypted and authenticated, decrypted only where they are sent.
+"""Stores credentials of upstreams encrypted and authenticated ("sealed"), and decrypts ("opens") them to be sent.
 
-The database alone reveals no credential; the database and the keys together reveal all. The newest key seals, and
-former keys still open; after `manage.py rotate_credentials` a former key can be removed.
+The database alone reveals no credential; the database and the keys together reveal all. The newest key seals. Former
+keys still open what they sealed, and can be removed after `manage.py rotate_credentials`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from context_protection.core.cursors import derived_key
 from gateway.upstreams.errors import UpstreamError
 
 PURPOSE = b"sluice credential"
-LAST_SHOWN = 4  # characters that ops recognise a secret by
+LAST_SHOWN = 4  # characters by which ops recognise a secret
 LONG_ENOUGH = 12  # characters; for a shorter secret the last four would reveal too much
 
 
@@ -50,7 +50,8 @@ class Vault:
 
 
 def vault() -> Vault:
-    """The vault of this process. CREDENTIAL_KEYS come first; secrets sealed before they were set still open."""
+    """The vault of this process. CREDENTIAL_KEYS come first. The secret keys still open secrets that were sealed before
+    CREDENTIAL_KEYS was set."""
     return _vault((*settings.CREDENTIAL_KEYS, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS))
 
 
@@ -66,7 +67,7 @@ def ending(secret: str) -> str:
 
 def _lost(upstream: str) -> CredentialLost:
     return CredentialLost(
-        f"The credential of {upstream} cannot be opened: the key that sealed it is no longer known here.",
+        f"The credential of {upstream} cannot be decrypted: the key that encrypted it is no longer configured.",
         reason="upstream_credentials",
         suggestion=f"Tell the operator: enter the credential of {upstream} again in the admin, or put the former key "
         "back, at the end of CREDENTIAL_KEYS or SECRET_KEY_FALLBACKS.",

@@ -9,8 +9,8 @@ from gateway.upstreams.auth.rotation import SealedValueCounts, count_by_key, rot
 
 class Command(BaseCommand):
     help = (
-        "Seals the credentials of all upstreams, and the withheld values of stored objects, anew with the newest key. "
-        "It can be stopped and run again at any time: each row is either done or as it was."
+        "Re-encrypts the credentials of all upstreams, and the withheld values of stored objects, with the newest key. "
+        "It can be stopped and run again at any time: each row is either done or unchanged."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         if counts.lost_content:
             self.stdout.write(
                 f"{counts.lost_content} of these are Hostaway's objects. Their withheld values stay masked until "
-                "`manage.py hostaway_sync --full` has read the account anew; no key is needed for them."
+                "`manage.py hostaway_sync --full` has read the account again; no key is needed for them."
             )
         if counts.lost:
             raise CommandError(

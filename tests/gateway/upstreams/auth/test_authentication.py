@@ -133,7 +133,7 @@ async def test_another_spelling_of_its_own_server_is_its_own():
 async def test_a_credential_that_cannot_be_opened_is_told_by_its_calls():
     sealed = Vault(["another-key-" * 4]).seal(SECRET)
     authentication = authentication_of(connection(AuthKind.BEARER, sealed_secret=sealed))
-    with pytest.raises(CredentialLost, match="acme cannot be opened"):
+    with pytest.raises(CredentialLost, match="acme cannot be decrypted"):
         await authentication.apply(Request("GET", BASE), no_send)
     assert not await authentication.renewed(REFUSED, no_send)
 

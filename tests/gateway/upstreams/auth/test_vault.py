@@ -46,7 +46,7 @@ def test_a_lost_key_is_told_with_the_upstream_and_the_way_out():
         Vault([NEW]).open(sealed, upstream="acme")
     error = lost.value.document()["error"]
     assert error["reason"] == "upstream_credentials"
-    assert "acme cannot be opened" in error["message"]
+    assert "acme cannot be decrypted" in error["message"]
     assert "enter the credential of acme again" in error["data"]["suggestion"]
     assert sealed not in str(error)
     assert lost.value.__cause__ is None

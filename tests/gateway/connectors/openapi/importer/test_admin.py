@@ -325,7 +325,7 @@ def test_a_document_without_operations_is_shown_as_such_and_not_stored(admin_cli
         ("", "has no address of the API. Enter its base address."),
         ("ftp://files.example.com", "begins with https:// or http://"),
         ("http://169.254.169.254/latest", "is a private or reserved address"),
-        ("https://user:pass@api.example.com", "Take user name and password out of the address"),
+        ("https://user:pass@api.example.com", "Remove the user name and password from the address"),
     ],
 )
 def test_a_base_address_that_cannot_be_called_is_refused(admin_client: Client, api: Shop, base_url: str, sentence: str):
