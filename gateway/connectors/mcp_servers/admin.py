@@ -26,8 +26,8 @@ from gateway.upstreams.models import WithCredential
 
 SERVERS_PAGE = {
     "title": "MCP servers",
-    "when_empty": "No MCP server is added here yet. Those of the file MCP_SERVERS_FILE are not listed here, but their "
-    "tools are, under Tools of MCP servers.",
+    "when_empty": "No MCP server is added here yet. Servers in the file MCP_SERVERS_FILE are not listed here. Their "
+    "tools are listed under Tools of MCP servers.",
 }
 TOOLS_PAGE = {
     "title": "Tools of MCP servers",
@@ -60,7 +60,7 @@ class McpServerAdmin(UpstreamAdmin):
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: WithCredential | None = None) -> Any:
-        """A server that is not saved yet has no tools, and no time at which it was created."""
+        """Hides the tools and the creation time while a server is not saved."""
         (title, own), *others = super().get_fieldsets(request, obj)
         if obj is not None:
             return [(title, own), *others]
@@ -74,9 +74,9 @@ class McpServerAdmin(UpstreamAdmin):
         return dict(zip(named(row.name, own), named(name, own), strict=True))
 
     def test_connection(self, request: HttpRequest, row: McpServer) -> Reachability:
-        from gateway.connectors.mcp_servers.reachability import tried  # the SDK's client takes a second to import
+        from gateway.connectors.mcp_servers.reachability import try_server  # the SDK takes a second to import
 
-        return async_to_sync(tried)(row.address())
+        return async_to_sync(try_server)(row.address())
 
     @admin.display(description="Tools")
     def tools(self, server: McpServer) -> str:
@@ -114,7 +114,7 @@ class ToolRow(ToolSwitchForm):
 
 @admin.register(McpTool)
 class McpToolAdmin(HistoryAdmin):
-    """The tools of all servers, those of MCP_SERVERS_FILE too."""
+    """The tools of all servers, including those in MCP_SERVERS_FILE."""
 
     list_display = ("tool", "enabled", "reads", "tokens", "server", "state")
     list_editable = ("enabled",)
@@ -170,7 +170,7 @@ class McpToolAdmin(HistoryAdmin):
 
     @admin.display(description="Name", ordering="name")
     def tool(self, tool: McpTool) -> str:
-        """With its description below, which a column of its own would put out of sight."""
+        """The name, and below it the description, which would be off-screen in a column of its own."""
         description = "" if tool.description == tool.name else tool.description
         description = description if len(description) <= 160 else f"{description[:159]}…"
         return format_html('{} <span class="tool-description">{}</span>', tool.name, description)

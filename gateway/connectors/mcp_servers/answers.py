@@ -18,7 +18,7 @@ from context_protection.core.shapes import Shape
 from gateway.connectors.mcp_servers.media import digest, medium_of
 
 DEEPEST = 100  # levels; a value nested deeper stays JSON text
-LIFTED_FROM = 8_000  # characters; the only list of an object of this size or more is returned as rows
+LIFTED_FROM = 8_000  # characters; if an object of at least this size has only one list, the list is returned as rows
 LARGEST_REST = 2_000  # maximum characters of the object's other fields
 _ESCAPED_COLON = re.compile(r"\\u003a", re.IGNORECASE)
 SHARE = 0.8  # minimum share of the object's characters in the list
@@ -53,7 +53,7 @@ def payload(
 
 def _no_rows(where: Any) -> InvalidArgument:
     return InvalidArgument(
-        "where chooses among rows, and the answer of this tool has none.",
+        "where filters rows, but the answer of this tool has none.",
         reason="invalid_where",
         parameter="where",
         value=where,
@@ -95,9 +95,9 @@ def _structured(result: types.CallToolResult, texts: Sequence[str] | None, as_da
     value = _encodable(result.structured_content)
     inner = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
     blocks = [as_data(block) for block in result.content]
-    if texts is not None and _says_the_same(texts, value):
+    if texts is not None and _has_the_same_content(texts, value):
         return _unwrapped(value)
-    if texts is not None and inner is not None and _says_the_same(texts, inner):
+    if texts is not None and inner is not None and _has_the_same_content(texts, inner):
         return _of_text(inner) if isinstance(inner, str) else _unwrapped(value)
     if inner == [as_json(block) for block in result.content]:
         return blocks[0] if len(blocks) == 1 else blocks
@@ -110,7 +110,7 @@ def _unwrapped(value: Any) -> Value | str:
     return inner if isinstance(inner, (dict, list, str)) else {"result": inner}
 
 
-def _says_the_same(texts: Sequence[str], value: Any) -> bool:
+def _has_the_same_content(texts: Sequence[str], value: Any) -> bool:
     if not texts:
         return True
     if len(texts) == 1 and (texts[0] == value or _parsed(texts[0]) == value):

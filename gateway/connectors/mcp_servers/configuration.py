@@ -34,15 +34,15 @@ SHORTEST_SECRET = 6  # characters; shorter values also occur in harmless words
 
 @dataclass(frozen=True)
 class StdioServer:
-    """A child process that speaks MCP on its stdin and stdout; no shell. `environment`: in addition to PATH, HOME
-    and LANG."""
+    """A child process that speaks MCP on its stdin and stdout; no shell. `environment`: variables in addition to
+    PATH, HOME and LANG."""
 
     name: str
     command: str
     arguments: tuple[str, ...] = ()
     environment: Pairs = field(default=(), repr=False)
     directory: str | None = None
-    allow: tuple[str, ...] = ()  # patterns of names; matching tools are on at first, besides those that only read
+    allow: tuple[str, ...] = ()  # name patterns of tools that are on at first, in addition to read-only tools
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -51,15 +51,15 @@ class StdioServer:
 
 @dataclass(frozen=True)
 class HttpServer:
-    """A server behind Streamable HTTP. `trusted`: the deployer named it, so it may be in a private network.
-    `connection`: how Sluice authenticates itself; None: not at all, or by `headers`."""
+    """A server behind Streamable HTTP. `trusted`: the deployer configured it, so it may be in a private network.
+    `connection`: how Sluice authenticates itself; None if it does not, or does so by `headers`."""
 
     name: str
     url: str
     headers: Pairs = field(default=(), repr=False)
     trusted: bool = False
     connection: Connection | None = None
-    allow: tuple[str, ...] = ()  # like a command's
+    allow: tuple[str, ...] = ()  # as in StdioServer
 
     @property
     def authentication(self) -> Authentication:
@@ -124,7 +124,7 @@ def _server(name: str, entry: Any) -> Server:
     known = {"command", "args", "env", "cwd"} if "command" in entry else {"url", "headers", "authentication"}
     known |= {"allow"}
     if unknown := sorted(set(entry) - known):
-        raise _misconfigured(f"{where}.{unknown[0]} is not known; there are: {', '.join(sorted(known))}")
+        raise _misconfigured(f"{where}.{unknown[0]} is not a known key; the keys are: {', '.join(sorted(known))}")
     server = _command(name, entry, where) if "command" in entry else _address(name, entry, where)
     return replace(server, allow=_list_of_texts(entry.get("allow", []), f"{where}.allow"))
 
@@ -155,7 +155,9 @@ def _headers(values: Any, where: str) -> Pairs:
     headers = _texts(values, where)
     for name, _ in headers:
         if CREDENTIAL_HEADER.search(name) and not _names_a_variable(values[name]):
-            raise _misconfigured(f"{where}.{name} must not hold a credential itself: name a variable, as env:NAME")
+            raise _misconfigured(
+                f"{where}.{name} must not contain a credential: name an environment variable, as env:NAME"
+            )
     return headers
 
 
@@ -168,7 +170,7 @@ def _connection(name: str, url: str, entry: Any, where: str) -> Connection:
     fields = {_camel_case(field): field for field in FIELDS_OF_KIND[kind]}
     known = {"kind", *fields, *(() if kind is AuthKind.NONE else ("secret",))}
     if unknown := sorted(set(entry) - known):
-        raise _misconfigured(f"{where}.{unknown[0]} is not known; there are: {', '.join(sorted(known))}")
+        raise _misconfigured(f"{where}.{unknown[0]} is not a known key; the keys are: {', '.join(sorted(known))}")
     given: dict[str, Any] = {fields[key]: _text(entry[key], f"{where}.{key}") for key in fields if key in entry}
     if "client_place" in given:
         given["client_place"] = _client_place(given["client_place"], where)
@@ -190,7 +192,7 @@ def _secret_of(entry: Mapping[str, Any], connection: Connection, where: str) -> 
         return ""
     named = entry.get("secret")
     if not isinstance(named, str) or not named.startswith(FROM_ENVIRONMENT):
-        raise _misconfigured(f"{where}.secret must name a variable of the environment, as env:NAME")
+        raise _misconfigured(f"{where}.secret must name an environment variable, as env:NAME")
     secret = _from_environment(named, f"{where}.secret")
     if problem := secret_problem(connection.kind, connection.user_name, secret):
         raise _misconfigured(f"{where}.secret: {problem.rstrip('.')}")

@@ -54,8 +54,8 @@ class McpConnection:
     async def call(
         self, tool: str, arguments: dict[str, Any], asker: Asker, progress: ProgressFnT | None = None
     ) -> types.CallToolResult:
-        """`progress` is called with each progress notification; without it, none are requested. `asker` answers what
-        the server asks meanwhile. Cancelling the call cancels the request. Raises MCPError, ValidationError,
+        """`progress` is called with each progress notification; without it, none are requested. `asker` answers the
+        server's questions during the call. Cancelling the call cancels the request. Raises MCPError, ValidationError,
         UpstreamError."""
         client = await self._open()
         with self._calls.running(asker):
@@ -171,7 +171,7 @@ class McpConnection:
                 async for _ in events:
                     pass  # `_on_message` also receives each of them
         except (ListenNotSupportedError, SubscriptionLost, MCPError, ValidationError) as error:
-            logger.debug("MCP server tells no changes", extra={"server": self.server.name, "error": str(error)})
+            logger.debug("MCP server announces no changes", extra={"server": self.server.name, "error": str(error)})
 
 
 async def _answered(asker: Asker, request: types.InputRequest) -> types.InputResponse:

@@ -1,4 +1,4 @@
-"""The last contact with each server: when it last answered a call, and when and why it last did not."""
+"""The last contact with each server: when a call last succeeded, and when and why one last failed."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class Contact:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Notes how the call within ends. An error that the request caused is an answer."""
+        """Records the outcome of the call inside the context. An error that the request caused counts as an answer."""
         self._calls += 1
         try:
             yield

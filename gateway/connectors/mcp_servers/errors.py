@@ -77,7 +77,7 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
         return UpstreamGarbled(
             f"MCP server {server.name} returned an invalid MCP result.",
             reason="upstream_garbled",
-            suggestion="Try again. If it stays, tell the operator: the server is faulty.",
+            suggestion="Try again. If the error persists, tell the operator: the server is faulty.",
         )
     detail = _detail(server, error.message)
     match error.code:
@@ -107,7 +107,7 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
             return address(server)
         case code if code == CREDENTIALS_REJECTED:
             return UpstreamCredentials(
-                f"MCP server {server.name} does not let Sluice in: its credentials are missing, or not accepted.",
+                f"MCP server {server.name} denies Sluice access: the credentials for it are missing or not accepted.",
                 reason="upstream_credentials",
                 suggestion="Trying again does not help. The operator should enter this server's credentials again.",
             )
@@ -115,32 +115,32 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
             return UpstreamUnavailable(
                 f"MCP server {server.name} was not called: the token endpoint for its credentials does not answer.",
                 reason="upstream_unavailable",
-                suggestion="Try again in a minute. If it stays, tell the operator.",
+                suggestion="Try again in a minute. If the error persists, tell the operator.",
                 retry_after=10,
             )
         case code if code == BUSY:
             return _busy(server, error.data)
         case types.CONNECTION_CLOSED:
             return UpstreamUnavailable(
-                f"MCP server {server.name} ended the connection before it had answered. The request may have been "
-                "done or not.",
+                f"MCP server {server.name} closed the connection before it answered. It may have carried out the "
+                "request.",
                 reason="upstream_closed",
-                suggestion="Look whether it was done; then call again.",
+                suggestion="Check whether the request was carried out before you call again.",
                 retry_after=1,
             )
         case _:
             return UpstreamRefused(
                 f"MCP server {server.name} answered with an error.",
                 reason="upstream_error",
-                suggestion="See upstream.message. If it stays, tell the operator.",
+                suggestion="See upstream.message. If the error persists, tell the operator.",
                 upstream=detail,
             )
 
 
 def _busy(server: Server, data: Any) -> UpstreamUnavailable:
-    """`data` comes from our own transport, but a server can send an error of this code, too."""
-    said = data if isinstance(data, dict) else {}
-    wait, capacity = said.get("retryAfter"), said.get("capacity")
+    """`data` comes from our own transport. It is validated, as a server can send an error of this code, too."""
+    details = data if isinstance(data, dict) else {}
+    wait, capacity = details.get("retryAfter"), details.get("capacity")
     return UpstreamUnavailable(
         f"MCP server {server.name} has had too many requests for now.",
         reason="upstream_busy",
@@ -161,17 +161,17 @@ def unavailable(server: Server, seconds: float) -> UpstreamUnavailable:
     return UpstreamUnavailable(
         f"MCP server {server.name} cannot be reached.",
         reason="upstream_unreachable",
-        suggestion="Try again later. If it stays, tell the operator that this server does not start or answer.",
+        suggestion="Try again later. If the error persists, tell the operator: this server does not start or answer.",
         retry_after=max(1, round(seconds)),
     )
 
 
 def list_too_large(server: Server, tools: int, pages: int, size: int) -> UpstreamTooLarge:
     return UpstreamTooLarge(
-        f"The tool list of MCP server {server.name} has no end, or more than {tools:,} tools, {pages} pages or "
+        f"The tool list of MCP server {server.name} is endless, or has more than {tools:,} tools, {pages} pages or "
         f"{size // 2**20} MB.",
         reason="upstream_too_large",
-        suggestion="The operator should ask the server for fewer tools, or take it out.",
+        suggestion="The operator should ask the server for fewer tools, or remove the server.",
     )
 
 
@@ -189,19 +189,19 @@ def too_slow(server: Server) -> UpstreamTooSlow:
 
 
 def check_asked(server: Server, asker: Asker) -> None:
-    """Checks a tool that has failed. Raises ClientLacks if the reason is that its question could not be passed on."""
+    """Call it after a tool has failed. Raises ClientLacks if the reason is that its question could not be passed on."""
     if asker.lacking:
         raise ClientLacks(
-            f"MCP server {server.name} asks for {asker.lacking}, which this client or connection does not have.",
+            f"MCP server {server.name} asks for {asker.lacking}, which this client or connection does not support.",
             reason="client_capability_missing",
             expected=f"a client with the capability {asker.lacking}, over WebSocket, stdio, HTTP of MCP 2026-07-28, or "
             "HTTP with MCP_STATEFUL",
-            suggestion="Call it from such a client, or give the tool all that it needs in its arguments.",
+            suggestion="Call it from such a client, or pass everything that the tool needs as arguments.",
         )
     if asker.unclear:
         raise ClientLacks(
-            f"MCP server {server.name} asked a question while calls of several clients ran, and does not say "
-            "which client it is for.",
+            f"MCP server {server.name} asked a question while calls of several clients were running, and did not "
+            "say for which of them.",
             reason="question_unclear",
             suggestion="Call it again.",
             retry_after=1,
@@ -210,9 +210,9 @@ def check_asked(server: Server, asker: Asker) -> None:
 
 def asks_without_end(server: Server) -> UpstreamRefused:
     return UpstreamRefused(
-        f"MCP server {server.name} asks again and again, and gives no result.",
+        f"MCP server {server.name} keeps asking questions, and returns no result.",
         reason="upstream_asks_back",
-        suggestion="Give the tool all that it needs in its arguments.",
+        suggestion="Pass everything that the tool needs as arguments.",
     )
 
 

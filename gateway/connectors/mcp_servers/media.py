@@ -16,7 +16,7 @@ from gateway.dispatch.hints import file_address
 
 LARGEST_PICTURE = 5 * 2**20  # bytes, decoded
 LARGEST_SOUND = 2**20  # bytes, decoded
-SOUND_TOKENS = 100  # a client's note on it: Claude hears no sound, and the provider publishes no formula
+SOUND_TOKENS = 100  # assumed for a client's note on the sound: Claude hears none, and no formula is published
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # media types that Claude sees
 NAME_CHARS = 80
 NOT_BASE64 = "not valid base64"
@@ -26,8 +26,8 @@ Link = types.ResourceLink
 
 @dataclass(frozen=True)
 class Medium:
-    """The binary content of a block. `tokens`: what it costs as content of an answer; None: it must be a link.
-    `defect`: why it is not what the block says. Content that is not base64 becomes a text file."""
+    """The binary content of a block. `tokens`: its cost as content of an answer; None if it must become a link.
+    `defect`: how the content differs from what the block declares. Content that is not base64 becomes a text file."""
 
     block: types.ContentBlock
     kind: str
@@ -96,7 +96,7 @@ def medium_of(block: types.ContentBlock) -> Medium | None:
 
 
 def _picture(block: types.ImageContent, data: bytes) -> Medium:
-    """Clients fail on a picture that is none, so it becomes a link."""
+    """Clients fail on an invalid picture, so that one becomes a link."""
     size = pictures.size_of(data)
     passes = size is not None and block.mime_type in PICTURES and len(data) <= LARGEST_PICTURE
     defect = "not a valid picture" if size is None and block.mime_type in PICTURES else ""

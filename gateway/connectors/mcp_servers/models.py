@@ -43,8 +43,8 @@ class McpServer(WithCredential):
         return self.name
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Deletes the tool list that is stored for another server of this name, or for another address. A server that
-        is renamed keeps its own."""
+        """Deletes a tool list that is stored under this name for another server or another address. A renamed server
+        keeps its tool list."""
         before = McpServer.objects.filter(pk=self.pk).values_list("name", "url").first()
         super().save(*args, **kwargs)
         if before == (self.name, self.url):
@@ -74,7 +74,7 @@ class McpServer(WithCredential):
         if self.name and not NAME.fullmatch(self.name):
             yield "name", "Use 1 to 32 lower-case letters, digits, _ and -."
         elif any(server.name == self.name for server in from_file(settings.MCP_SERVERS_FILE)):
-            yield "name", "The servers' file (MCP_SERVERS_FILE) has a server of this name already."
+            yield "name", "The servers' file (MCP_SERVERS_FILE) already has a server with this name."
         if self.url and (problem := address_problem(self.url)):
             yield "url", problem
         if self.authentication not in KIND_LABELS:
@@ -93,7 +93,7 @@ class ToolList(models.Model):
     tools: "models.JSONField[list[dict[str, Any]]]" = models.JSONField(default=list)
     failure = models.TextField(default="", db_default="")
     changed_at = models.DateTimeField(auto_now=True)
-    # Whether all tools are on at first: so for servers that were there before tools had to be switched on.
+    # Whether all tools are on at first, as for servers that were added before tools had to be switched on.
     all_on = models.BooleanField(default=False, db_default=False, editable=False)
 
     class Meta:
@@ -104,7 +104,8 @@ class ToolList(models.Model):
 
 
 class McpTool(ToolSwitch):
-    """A tool that a server lists. `is_chosen`: ops have switched it on or off, and no rule does any more."""
+    """A tool that a server lists. `is_chosen`: ops staff have switched it on or off, so that defaults no longer
+    apply."""
 
     server = models.CharField(max_length=32)
     name = models.CharField(max_length=LONGEST_TOOL_NAME, editable=False)
@@ -113,7 +114,7 @@ class McpTool(ToolSwitch):
     description = models.TextField(default="", editable=False)
     tokens = models.PositiveIntegerField(default=0, editable=False)
     reads_only = models.BooleanField(default=False, editable=False)
-    is_gone = models.BooleanField(default=False, editable=False)  # the server does not list it any more
+    is_gone = models.BooleanField(default=False, editable=False)  # the server no longer lists it
 
     history = HistoricalRecords(excluded_fields=["description", "tokens", "reads_only", "is_gone"])
 

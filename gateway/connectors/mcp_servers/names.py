@@ -12,9 +12,8 @@ def named(server: str, tools: Sequence[str], taken: Collection[str] = ()) -> lis
     """Our names for the tools, in their order: `<server>_<tool>`, unique, at most 64 legal characters. A name that is
     too long or in use ends in a hash instead."""
     names: dict[str, str] = {}
-    for tool in sorted(
-        tools, key=lambda tool: (bool(_ILLEGAL.search(tool)), tool)
-    ):  # names that need no change come first
+    names_to_keep_first = sorted(tools, key=lambda tool: (bool(_ILLEGAL.search(tool)), tool))
+    for tool in names_to_keep_first:
         name = f"{server}_{_ILLEGAL.sub('_', tool)}"
         if len(name) > LONGEST_NAME or name in taken or name in names.values():
             ending = hashlib.sha256(f"{server} {tool}".encode()).hexdigest()[:8]

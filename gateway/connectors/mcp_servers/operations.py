@@ -34,7 +34,7 @@ def operations(
 
 
 def by_tool(server: Server, tools: Sequence[Mapping[str, Any]], taken: Collection[str] = ()) -> dict[str, Operation]:
-    """The operations by the tools' own names. Raises as `operations`."""
+    """Maps the tools' own names to their operations. Raises the same errors as `operations`."""
     own = [str(tool.get("name", "")) for tool in tools]
     names = named(server.name, own, taken)
     found = (_operation(server, name, written(tool)) for name, tool in zip(names, tools, strict=True))

@@ -1,5 +1,5 @@
 """A server that runs as a child process: started without a shell, with its own environment and its own process group.
-It is ended together with all processes that it has started."""
+Sluice ends it together with all processes that it has started."""
 
 import asyncio
 import logging

@@ -28,8 +28,8 @@ class RunningCalls:
             self._askers.discard(asker)
 
     async def answer(self, request: types.InputRequest) -> types.InputResponse | types.ErrorData:
-        """Over HTTP, a question comes on the stream of its call, whose context it has. On a pipe nothing says which
-        call it belongs to: it is answered if all calls that run are of one client."""
+        """Over HTTP, a question arrives on the stream of its call, and is handled in that call's context. On a pipe,
+        nothing shows which call it belongs to: it is answered if all running calls are from the same client."""
         asker = asker_of_the_call.get()
         if asker is not None and asker in self._askers:
             return await asker.answer(request)
@@ -37,7 +37,9 @@ class RunningCalls:
         if len(sessions) == 1:
             return await next(iter(self._askers)).answer(request)
         if not sessions:
-            return refusal("No call runs, so no client can be asked.")
+            return refusal("No call is running, so no client can be asked.")
         for each in self._askers:
             each.unclear = True
-        return refusal("Calls of several clients run, and it is not clear which of them this belongs to.")
+        return refusal(
+            "Calls of several clients are running, and it is not clear which of them this question belongs to."
+        )

@@ -1,4 +1,4 @@
-"""Tries a server for staff: connects to it anew, as the next call would, and reads its tools."""
+"""The test that staff start: opens a new connection to a server, and reads its tools."""
 
 import asyncio
 import time
@@ -12,19 +12,19 @@ from gateway.upstreams.errors import UpstreamError
 PATIENCE = 20.0  # seconds
 
 
-async def tried(server: Server) -> Reachability:
+async def try_server(server: Server) -> Reachability:
     sessions, began, name = ServerSessions(), time.perf_counter(), f"MCP server {server.name}"
 
-    def taken() -> int:
+    def elapsed() -> int:
         return round((time.perf_counter() - began) * 1000)
 
     try:
         async with asyncio.timeout(PATIENCE):
             tools = await sessions.tools(server)
-        return Reachability(name, taken(), f"{len(tools):,} tools")
+        return Reachability(name, elapsed(), f"{len(tools):,} tools")
     except UpstreamError as error:
-        return Reachability(name, taken(), failure=error.message)
+        return Reachability(name, elapsed(), failure=error.message)
     except TimeoutError:
-        return Reachability(name, taken(), failure=errors.too_slow(server).message)
+        return Reachability(name, elapsed(), failure=errors.too_slow(server).message)
     finally:
         await sessions.close()

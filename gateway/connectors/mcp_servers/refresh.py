@@ -58,33 +58,34 @@ class Refreshing:
 
     async def refresh(self) -> None:
         """Queries every server for its tools. A server without a valid response keeps its tools."""
-        await self._check(everyone=True)
+        await self._check(all_servers=True)
         await asyncio.gather(*self._queries.values(), return_exceptions=True)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         due_at = loop.time()
         while True:
-            everyone = loop.time() >= due_at
-            if everyone:
+            all_servers = loop.time() >= due_at
+            if all_servers:
                 due_at = loop.time() + self.every
-            await self._check(everyone=everyone)
+            await self._check(all_servers=all_servers)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _check(self, *, everyone: bool) -> None:
-        """Queries the servers that are new, were reconfigured or announced a change; with `everyone`, all servers."""
+    async def _check(self, *, all_servers: bool) -> None:
+        """Queries the servers that are new, were reconfigured or announced a change; with `all_servers`, all
+        servers."""
         try:
             servers = await run_sync(registry.servers)
         except (ImproperlyConfigured, DatabaseError) as error:
-            if everyone:
-                logger.warning("MCP servers not looked at", extra={"error": str(error)})
+            if all_servers:
+                logger.warning("MCP servers not checked", extra={"error": str(error)})
             return
-        if everyone or servers != self._known:
+        if all_servers or servers != self._known:
             await self.sessions.retain(servers)
         for gone in self._queries.keys() - set(servers):
             self._queries[gone].cancel()
         changed = self._due_by_announcement({*servers})
-        due = {*servers} if everyone else ({*servers} - {*self._known}) | (self._due_again & {*servers}) | changed
+        due = {*servers} if all_servers else ({*servers} - {*self._known}) | (self._due_again & {*servers}) | changed
         self._changed -= due
         self._known, self._due_again = servers, due & self._queries.keys()
         for server in due - self._queries.keys():
@@ -143,7 +144,7 @@ def _store_tools(server: Server, documents: list[dict[str, object]]) -> None:
 
 
 def _by_tool(server: Server, documents: list[dict[str, object]]) -> dict[str, Operation]:
-    """Empty if the list cannot be read; the registry then says so."""
+    """Empty if the list cannot be read, which the registry then logs."""
     try:
         return tools.by_tool(server, documents)
     except (AttributeError, RecursionError, TypeError, ValueError):

@@ -93,7 +93,7 @@ def _operations(of_file: tuple[Server, ...], stored: StoredServers) -> tuple[Ope
 
 
 def _operations_of(server: Server, stored: StoredServers, taken: Collection[str]) -> tuple[Operation, ...]:
-    """Empty if the stored list cannot be read, so that one server's bad list does not cost the others their tools."""
+    """Empty if the stored list cannot be read, so that one server's bad list does not affect the other servers."""
     try:
         listed = stored.tools.get(server.name, ())
         every = tools.by_tool(server, listed, taken)

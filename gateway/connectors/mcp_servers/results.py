@@ -1,7 +1,7 @@
 """The result of a tool on its way to the caller.
 
-Over MCP, a result that fits its budget is passed on as it came: its content blocks are not touched, and the budget
-figures travel in `_meta`. Otherwise, and always over REST, the result becomes data that is protected like any other.
+Over MCP, a result that fits its budget is passed on with unchanged content blocks, and with the budget figures in
+`_meta`. Otherwise, and always over REST, the result becomes data that is protected like any other.
 Over MCP its pictures then follow the text as far as the hard cap allows. Blocks that cannot be content are stored, and
 linked.
 """
@@ -41,7 +41,7 @@ QUERIES = ("where", "aggregate")  # arguments that Sluice answers itself
 
 @dataclass(frozen=True)
 class ToolResult:
-    """A `NativeResult`. `over_mcp`: the caller speaks MCP. `visibility`: the caller's."""
+    """A `NativeResult`. `over_mcp`: the caller speaks MCP. `visibility`: which values the caller's key reveals."""
 
     server: Server
     result: types.CallToolResult
@@ -95,7 +95,7 @@ class ToolResult:
 
 
 def _chooses_a_form(request: AnswerRequest) -> bool:
-    """Whether the caller asks for a form that only Sluice gives: a page, fields, a table, rows that match."""
+    """Whether the caller asks for a form that only Sluice produces: a page, fields, a table, or matching rows."""
     form = (request.snapshot, request.limit, request.fields, request.format, request.pages, request.search)
     return any(each is not None for each in form) or any(name in request.arguments for name in QUERIES)
 
@@ -123,7 +123,7 @@ class _Sending:
         return self._media[id(block)]
 
     def passed_on(self, blocks: Sequence[types.ContentBlock]) -> Envelope | None:
-        """The blocks as they came, with links in place of pictures and files that cannot be content. None if the text
+        """The unchanged blocks, except that links replace pictures and files that cannot be content. None if the text
         exceeds its budget, or if even the links do not fit."""
         text = self._body(blocks)
         if not (text.within_threshold(self.policy) and text.fits(self.policy)):
@@ -137,15 +137,14 @@ class _Sending:
         return None
 
     def _most_pictures(self, blocks: Sequence[types.ContentBlock], text: Body) -> int:
-        """The number of the first pictures that have room beside the text. The links to the others need some of it,
-        too."""
+        """The maximum number of pictures, from the first on, that fit beside the text. Links to the others also take
+        space."""
         costs = [medium.tokens for medium in map(self._medium, blocks) if medium and medium.tokens is not None]
         room = self._room(text.claude_tokens)
         return sum(used <= room for used in accumulate(costs))
 
     def _placed(self, blocks: Sequence[types.ContentBlock], kept: int) -> tuple[list[types.ContentBlock], int]:
-        """The blocks with the first `kept` pictures and links in place of the others, and the tokens of the
-        pictures."""
+        """The blocks, in which links replace all but the first `kept` pictures, and the tokens of these pictures."""
         sent: list[types.ContentBlock] = []
         used = 0
         for block in blocks:
@@ -170,8 +169,9 @@ class _Sending:
         return self._links[id(medium)]
 
     def with_pictures(self, envelope: Envelope, blocks: Sequence[types.ContentBlock]) -> Envelope:
-        """The envelope, followed by the pictures and sounds that have room beside it. It describes and links all."""
-        text_tokens = claude_tokens(envelope.body, self.policy.hard_cap)  # the envelope's own may be about right only
+        """The envelope, followed by the pictures and sounds that fit beside it. The envelope has links to all of
+        them."""
+        text_tokens = claude_tokens(envelope.body, self.policy.hard_cap)  # the envelope's own figure may be approximate
         room, sent, used = self._room(text_tokens), [], 0
         for block in blocks:
             medium = self._medium(block)

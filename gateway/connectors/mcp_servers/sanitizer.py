@@ -10,7 +10,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # controls, direction marks, zero-width characters, tags
 _BLANKS = re.compile(r"\s+")
 MASK = "•••"
-LOOKED_AT = 20  # times `most`: the processed characters of a text of any length
+LOOKED_AT = 20  # times `most`: only so many characters of a text are processed
 
 
 def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:
@@ -35,8 +35,8 @@ def hides(text: str) -> bool:
 
 
 def quoted(words: str, most: int, secrets: Iterable[str]) -> str:
-    """The text as `cleaned` makes it, for messages at run time. Secrets from the server's data, such as door codes and
-    passwords, are masked too."""
+    """Like `cleaned`, but for messages at run time: also masks secrets in the server's data, such as door codes and
+    passwords."""
     return cleaned(redact_text(words)[0], most, secrets)
 
 

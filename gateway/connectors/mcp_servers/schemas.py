@@ -12,7 +12,7 @@ from gateway.catalog.definition import RENAMED, RESERVED
 from gateway.connectors.mcp_servers.sanitizer import cleaned, hides
 
 Schema = dict[str, Any]
-WHOLE = "arguments"  # the only parameter, if a tool's own cannot be offered one by one
+WHOLE = "arguments"  # the only parameter of a tool whose own parameters cannot be offered individually
 DEEPEST, LONGEST = 8, 16_000  # levels; characters of all parameters as JSON
 DESCRIPTION = 300  # characters
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
@@ -35,9 +35,10 @@ _COMBINED = frozenset({"anyOf", "oneOf", "allOf", "not", "if", "then", "else", "
 
 @dataclass(frozen=True)
 class Parameters:
-    """JSON Schemas by our names. `upstream`: the server's names, where ours differ. `filled`: what is sent for
-    parameters that the server requires and a call may leave out: their default, or null where that is a value, as
-    transports do not distinguish null and missing. `is_whole`: the only parameter is an object with all arguments."""
+    """JSON Schemas by our names. `upstream`: the server's names, where they differ. `filled`: values to send for
+    parameters that the server requires but a call may omit. Such a value is the default, or null where null is valid,
+    as transports do not distinguish null from a missing argument. `is_whole`: the only parameter is an object with all
+    arguments."""
 
     schemas: Mapping[str, Schema]
     required: tuple[str, ...] = ()
@@ -80,13 +81,13 @@ def _can_be_split(schema: Schema) -> bool:
         schema.get("type") == "object"
         and not _COMBINED & set(schema)
         and isinstance(properties, dict)
-        and (properties or schema.get("additionalProperties", False) is False)  # else it accepts any and declares none
+        and (properties or schema.get("additionalProperties", False) is False)  # else properties are not declared
         and all(_NAME.fullmatch(name) for name in properties)
     )
 
 
 def _of_missing(schema: Any) -> tuple[Any, ...]:
-    """The value that stands for a missing one, if there is one."""
+    """The value to send for a missing argument, as a tuple; empty if there is none."""
     if isinstance(schema, dict) and "default" in schema:
         return (schema["default"],)
     return (None,) if _takes_null(schema) else ()
@@ -124,7 +125,7 @@ def _compiles(parameters: Parameters) -> bool:
 
 
 class _TooLarge(Exception):
-    """The schema is too large with its references inlined."""
+    """The schema is too large once its references are inlined."""
 
 
 class _Copier:

@@ -1,5 +1,5 @@
-"""Asks a server behind an address for its tools. A command runs as a child of the processes that call it; a probe from
-elsewhere would start another one, and say nothing of theirs."""
+"""Probes of servers at HTTP addresses: each requests the server's tools. Commands have no probes, as they run as
+children of the processes that call them: a probe from another process would only test a new child."""
 
 from gateway.connectors.mcp_servers.configuration import HttpServer
 from gateway.connectors.mcp_servers.registry import servers

@@ -64,8 +64,8 @@ class ErrorResponses(httpx2.AsyncBaseTransport):
             return _error_response(ADDRESS_REFUSED, "address refused")
         except UpstreamError as error:  # the token endpoint failed, or a credential is missing
             logger.warning("MCP server not called", extra={"server": self._server.name, "error": error.message})
-            is_away = isinstance(error, (UpstreamUnavailable, UpstreamTooSlow))
-            return _error_response(TOKEN_UNAVAILABLE if is_away else CREDENTIALS_REJECTED, "credentials")
+            is_temporary = isinstance(error, (UpstreamUnavailable, UpstreamTooSlow))
+            return _error_response(TOKEN_UNAVAILABLE if is_temporary else CREDENTIALS_REJECTED, "credentials")
         if response.status_code in REFUSED:
             await response.aclose()
             return _error_response(CREDENTIALS_REJECTED, "credentials")

@@ -27,8 +27,8 @@ def runs_only_as_task(tool: Mapping[str, Any]) -> bool:
 
 
 def is_on_at_first(server: Server, tool: Mapping[str, Any], *, all_on: bool) -> bool:
-    """`all_on`: every tool is on, because the server was added before the rule that tools are off at first. A tool that
-    cannot be called is off all the same."""
+    """`all_on`: every tool is on, because the server was added before tools had to be switched on. A tool that cannot
+    be called is off even then."""
     if runs_only_as_task(tool):
         return False
     name = str(tool.get("name", ""))
@@ -36,8 +36,8 @@ def is_on_at_first(server: Server, tool: Mapping[str, Any], *, all_on: bool) -> 
 
 
 def update(server: Server, tools: Tools, operations: Mapping[str, Operation], *, all_on: bool) -> bool:
-    """Writes what the server lists, and returns whether anything has changed. A tool that ops have switched stays as
-    it is. `operations`: by the tool's own name."""
+    """Stores the server's tools, and returns whether anything has changed. A tool that ops staff have switched on or
+    off stays so. `operations`: by the tool's own name."""
     stored = {row.name: row for row in McpTool.objects.filter(server=server.name)}
     listed = {name: tool for tool in tools if len(name := str(tool.get("name", ""))) <= LONGEST_TOOL_NAME}
     new: list[McpTool] = []
@@ -45,7 +45,7 @@ def update(server: Server, tools: Tools, operations: Mapping[str, Operation], *,
     for name, tool in listed.items():
         row = stored.get(name) or McpTool(server=server.name, name=name)
         is_on = row.enabled if row.is_chosen else is_on_at_first(server, tool, all_on=all_on)
-        if _is_written(row, tool, operations.get(name), is_on=is_on):
+        if _set_fields(row, tool, operations.get(name), is_on=is_on):
             (new if row.pk is None else changed).append(row)
     for row in stored.values():
         if row.name not in listed and not row.is_gone:
@@ -56,8 +56,8 @@ def update(server: Server, tools: Tools, operations: Mapping[str, Operation], *,
     return bool(new or changed)
 
 
-def _is_written(row: McpTool, tool: Mapping[str, Any], operation: Operation | None, *, is_on: bool) -> bool:
-    """Sets the row's fields. False if nothing changes."""
+def _set_fields(row: McpTool, tool: Mapping[str, Any], operation: Operation | None, *, is_on: bool) -> bool:
+    """Returns whether the row is new or anything has changed."""
     before = [getattr(row, field) for field in WRITTEN]
     row.description = operation.description if operation else ""
     row.tokens = definition_tokens(operation) if operation else 0
@@ -66,7 +66,7 @@ def _is_written(row: McpTool, tool: Mapping[str, Any], operation: Operation | No
 
 
 def switch_rows() -> list[SwitchRow]:
-    """The rows of all servers, by the names that clients have. Queries."""
+    """The rows of all servers, with the names that clients see. Queries the database."""
     rows: dict[str, list[McpTool]] = {}
     for row in McpTool.objects.filter(is_gone=False).order_by("server", "name"):
         rows.setdefault(row.server, []).append(row)

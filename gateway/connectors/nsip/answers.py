@@ -1,4 +1,4 @@
-"""Checks that a response of NSIP with status 200 is an answer: it identifies its subject and has the requested data.
+"""Checks that a response of NSIP with status 200 is an answer: it has the requested data and the id of its subject.
 
 Upstream also returns 200 for errors, and for requests that it does not understand.
 """
@@ -9,9 +9,9 @@ from typing import Any
 DEEPEST = 60  # levels of nesting; a pedigree of twenty-five generations has fewer
 
 
-def is_one(method: str, body: Any, value: Any) -> bool:
+def is_answer(method: str, body: Any, value: Any) -> bool:
     """`body`: upstream's JSON; `value`: the result that the client's `method` read from it."""
-    return _IS_ONE[method](body, value)
+    return _CHECKS[method](body, value)
 
 
 def _is_date(body: Any, value: Any) -> bool:
@@ -51,7 +51,7 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and bool(value)
 
 
-_IS_ONE: Mapping[str, Callable[[Any, Any], bool]] = {
+_CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
     "get_date_last_updated": _is_date,
     "get_available_breed_groups": _are_breed_groups,
     "get_statuses_by_breed_group": _are_statuses,

@@ -2,7 +2,7 @@
 loop.
 
 The client still decides what is sent, what is valid and how responses are read. It never gets a connection, as its own
-I/O blocks on `requests`. It is loaded with the first question, as `requests` takes 5 MB.
+I/O blocks on `requests`. It is imported at the first request, as `requests` takes 5 MB of memory.
 """
 
 import asyncio
@@ -63,7 +63,7 @@ class Nsip:
 
     @property
     def methods(self) -> "type[NSIPClient]":
-        """The client's methods, one of which `ask` is given."""
+        """The client class, whose methods are passed to `ask`."""
         from nsip_client import NSIPClient
 
         return NSIPClient
@@ -124,7 +124,7 @@ def _request_needed(
         method(ReplayClient(), *args, **kwargs)
     except RequestNeeded as needed:
         return needed
-    raise AssertionError("the client answered without asking")
+    raise AssertionError("the client returned without a request")
 
 
 def _read(
@@ -136,14 +136,14 @@ def _read(
     try:
         body = _body(response)
         value = method(ReplayClient(body), *args, **kwargs)
-        if answers.is_one(method.__name__, body, value):
+        if answers.is_answer(method.__name__, body, value):
             return value
     except _UNREADABLE as error:
-        logger.warning("NSIP answered with what cannot be read", extra={"error": type(error).__name__})
+        logger.warning("NSIP's answer cannot be read", extra={"error": type(error).__name__})
     raise UpstreamGarbled(
         "NSIP answered, but not with the requested data.",
         reason="upstream_garbled",
-        expected="JSON as NSIP Search documents it, with the identity of what it is about",
+        expected="JSON as NSIP Search documents it, with the id of its subject",
         suggestion="Try again later: NSIP may be under maintenance, or may have changed its format.",
     )
 

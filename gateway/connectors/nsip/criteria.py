@@ -32,7 +32,9 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
     wanted = {_key(name, value): _read(name, value) for name, value in given.items() if value is not None}
     after, before = wanted.get("bornAfter"), wanted.get("bornBefore")
     if after and before and after > before:
-        raise _invalid("bornAfter", after, f"a date up to bornBefore ({before})", "Exchange bornAfter and bornBefore.")
+        raise _invalid(
+            "bornAfter", after, f"a date not after bornBefore ({before})", "Exchange bornAfter and bornBefore."
+        )
     return wanted
 
 

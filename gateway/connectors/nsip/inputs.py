@@ -69,7 +69,7 @@ SEARCH: Mapping[str, Schema] = {
 
 
 def find_lpn(name: str) -> str:
-    return f"Find the {name} with nsip_search_animals; it is like {LPN_EXAMPLE}."
+    return f"Find the {name} with nsip_search_animals, for example {LPN_EXAMPLE}."
 
 
 # Other names of arguments, and where their values come from.
@@ -83,7 +83,8 @@ SOURCES = {
 
 def form(given: Arguments) -> dict[str, Any]:
     """Converts the client's own arguments (`page`, `page_size`, `summarize`) to those for the form of the answer
-    (`pages`, `limit`, `fields`). A page by its number may take the hard cap, so that it holds all of its rows."""
+    (`pages`, `limit`, `fields`). A page requested by its number may use the hard cap, so that it contains all of its
+    rows."""
     limit = {"limit": given["page_size"]} if "page_size" in given else {}
     page = {"pages": "1"} if "page" in given else {}
     return {**page, **limit, **({"fields": "all"} if given.get("summarize") is False else {})}

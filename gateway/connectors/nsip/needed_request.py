@@ -1,4 +1,4 @@
-"""A request that the official client wants to send, and Sluice sends."""
+"""A request that the official client would send, and that Sluice sends instead."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ JSON_HEADERS = {**HEADERS, "content-type": "application/json"}  # without it ups
 
 @dataclass(frozen=True)
 class RequestNeeded(Exception):
-    """Raised in place of sending it. Equal ones are the same request."""
+    """ReplayClient raises it instead of sending the request."""
 
     method: str
     endpoint: str

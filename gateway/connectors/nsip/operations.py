@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Arguments = Mapping[str, Any]
 T = TypeVar("T")
 
-# The operation that calls each client method, as ops set the cache time by operation.
+# The operation that calls each client method: ops staff set the cache time per operation.
 OPERATIONS = {
     "get_date_last_updated": "nsip_get_last_update",
     "get_available_breed_groups": "nsip_list_breeds",
@@ -38,7 +38,7 @@ CACHE_SECONDS = 3600  # default cache time of an answer (N-FR-009)
 
 
 def cache_seconds(method: str) -> float:
-    """The seconds for which answers of a client method may be cached, as set by ops."""
+    """The seconds for which answers of a client method may be cached, as set by ops staff."""
     return policy_in_call(OPERATIONS[method]).upstream_cache_seconds
 
 

@@ -1,4 +1,4 @@
-"""The official client, for one request that Sluice sends (client.py)."""
+"""The official client without its I/O, for a request that Sluice sends."""
 
 from typing import Any
 

@@ -47,7 +47,7 @@ def _animal(below: str = "") -> tuple[Field, ...]:
     )
 
 
-TARGET_REDUCTION = 0.7  # by a summary (SC-002)
+TARGET_REDUCTION = 0.7  # the share of tokens that a summary should save (SC-002)
 
 ANIMAL = Shape(
     name="animal",

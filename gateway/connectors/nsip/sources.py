@@ -56,7 +56,7 @@ class NsipPages:
         rows, total = answer.value.rows, answer.value.total
         return SourcePage(
             rows=rows if token is not None else rows[self.first_row % UPSTREAM_PAGE :],
-            next=number + 1 if _goes_on(number, len(rows), total) else None,
+            next=number + 1 if _has_next(number, len(rows), total) else None,
             total=total or None,
             certain=bool(total),
             as_of=answer.as_of,
@@ -71,7 +71,7 @@ class NsipPages:
         return {} if self.first_page is None else {"page": self.first_page}
 
 
-def _goes_on(number: int, count: int, total: int) -> bool:
+def _has_next(number: int, count: int, total: int) -> bool:
     if not total:
         return count == UPSTREAM_PAGE
     return count > 0 and (number + 1) * UPSTREAM_PAGE < total

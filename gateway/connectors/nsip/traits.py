@@ -1,6 +1,7 @@
 """Estimated breeding values (traits) and their accuracies.
 
-The client's table has 13 names; upstream has 5 of these today. Upstream returns accuracies as 0–1 or as 0–100.
+The names here are upstream's. The client knows 13 names, of which upstream uses only 5 today. Upstream returns
+accuracies as 0–1 or as 0–100.
 """
 
 import math

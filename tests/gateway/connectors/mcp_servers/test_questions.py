@@ -183,4 +183,4 @@ def test_a_question_while_no_call_runs_is_refused_with_that_reason():
     """Some servers ask for roots as they start."""
     answer = async_to_sync(RunningCalls().answer)(types.ListRootsRequest())
     assert isinstance(answer, types.ErrorData)
-    assert answer.message == "No call runs, so no client can be asked."
+    assert answer.message == "No call is running, so no client can be asked."

@@ -207,7 +207,7 @@ async def test_a_file_that_became_odd_stops_nothing(settings: Any, tmp_path: Any
     settings.MCP_SERVERS_FILE = str(path)
     sessions = ServerSessions()
     await Refreshing(sessions).refresh()
-    assert "MCP servers not looked at" in caplog.text
+    assert "MCP servers not checked" in caplog.text
     await sessions.close()
 
 
