@@ -1,5 +1,5 @@
-"""Access to telemetry and configuration over REST: for staff who are logged in, with the permission, and for keys that
-are marked for it."""
+"""Access to telemetry and configuration over REST: for logged-in staff with the permission, and for keys that are
+marked for it."""
 
 from typing import Any, ClassVar
 
@@ -15,7 +15,8 @@ SEE_BUDGETS = "context_protection.view_tokenbudget"
 
 
 class StaffSession(BaseAuthentication):
-    """A login of the browser, unless the request carries a key. It only reads, so it needs no CSRF token."""
+    """Authenticates by the browser's login, unless the request carries a key. These addresses change nothing, so they
+    need no CSRF token."""
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
         if request.headers.get("Authorization") or not admin.site.has_permission(request._request):
@@ -24,7 +25,7 @@ class StaffSession(BaseAuthentication):
 
 
 class MayRead(BasePermission):
-    """Keys need the mark `may_read_<what>`, staff the permission `needed`."""
+    """A key needs the mark `may_read_<what>`, a member of staff the permission `needed`."""
 
     what: ClassVar[str]
     needed: ClassVar[str]

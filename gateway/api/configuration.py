@@ -24,7 +24,7 @@ from gateway.api.schema import errors_of
 from gateway.dispatch.configuration import current
 
 WHO = "For staff who are logged in, and for keys that may read configuration."
-ENDINGS = {"application/json": JSON[0]}  # of a file with this media type; YAML for all others
+ENDINGS = {"application/json": JSON[0]}  # file name endings by media type; all other types are read as YAML
 
 
 class ConfigurationView(APIView):
@@ -43,12 +43,12 @@ class EffectiveView(ConfigurationView):
         tags=["configuration"],
         parameters=[
             OpenApiParameter("operation", str, description="Only this operation. Default: all of them."),
-            OpenApiParameter("caller", str, description="As they are for the key of this name."),
+            OpenApiParameter("caller", str, description="The settings for the key of this name."),
         ],
         responses={
             200: OpenApiResponse(
                 OpenApiTypes.OBJECT,
-                "`effective`: by operation (null: what all have in common) and caller (null: those without budgets of "
+                "`effective`: for each operation (null: all operations) and caller (null: callers without budgets of "
                 "their own), each setting's `value`, `layer` (default, file, environment, admin), `scope` and `line`.",
             ),
             **errors_of(403, 404),
@@ -76,7 +76,7 @@ class EffectiveView(ConfigurationView):
 
 class ValidationView(ConfigurationView):
     http_method_names = ["post", "options"]
-    parser_classes = ()  # the body is a file: its lines count
+    parser_classes = ()  # the body is read as a file, because problems name its lines
 
     @extend_schema(
         operation_id="validate_configuration",

@@ -1,8 +1,8 @@
 """Repeated requests of the REST API, answered from the response cache without Django.
 
 Middleware, routing, authentication and view take ten times as long as the cached response. A request that equals an
-earlier one, header by header, would pass through all of them to the same call, so the call is remembered. Whether its
-cached response is still valid is decided as for every call.
+earlier one, header by header, would lead to the same call, so that call is remembered. The cached response is checked
+for validity as for every call.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ from gateway.tracing.identity import HEADER, TRACEPARENT
 PATHS = "/api/v1/"
 BEARER = b"bearer "
 AUTHORIZATION = b"authorization"
-# Not in a `RequestKey`: that has the digest of the API key, and the other headers differ in every request.
+# Headers that a `RequestKey` omits: it has the digest of the API key, and the others differ in every request.
 OF_THE_REQUEST = frozenset({AUTHORIZATION, HEADER, TRACEPARENT.encode(), b"tracestate"})
 OF_THE_RESPONSE = frozenset({b"set-cookie", b"content-encoding"})  # a response with one of them is not remembered
 LONGEST = 8000  # bytes of a remembered request
-OVERHEAD = 3000  # bytes of a remembered request, in addition to its key: arguments and headers, and their objects
+OVERHEAD = 3000  # bytes of a remembered request besides its key: arguments, headers and their objects
 
 Headers = Sequence[tuple[bytes, bytes]]
 RequestKey = tuple[Any, ...]
@@ -98,7 +98,8 @@ class _ObservedResponse:
 
 
 def _secret(scope: dict[str, Any]) -> str | None:
-    """The API key of a request that can be remembered: a GET without a body. None while spans are made."""
+    """The API key of a request that can be remembered: a GET without a body. None while tracing is on, because the
+    skipped layers create spans."""
     if scope["method"] != "GET" or not scope["path"].startswith(PATHS) or spans.tracer is not None:
         return None
     headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -110,19 +111,19 @@ def _secret(scope: dict[str, Any]) -> str | None:
 
 
 def _key(scope: dict[str, Any], secret: str) -> RequestKey:
-    """Equal for requests that get the same response. It has the key's digest, not the key."""
+    """Equal for requests that get the same response. Contains the digest of the API key, not the API key."""
     headers = tuple(each for each in scope["headers"] if each[0] not in OF_THE_REQUEST)
     return digest(secret), scope.get("scheme"), scope["path"], scope.get("query_string"), headers
 
 
 def _cached(known: KnownRequest, secret: str) -> Envelope | None:
-    """The cached response, if it is still valid for the key, and no error."""
+    """The cached response, if it is no error and still valid for the API key."""
     keys = callers.current()
     if keys is None:
         return None
     try:
         caller = callers.caller_of_key(secret, keys)
-    except NotAuthenticated:  # Django's way records it
+    except NotAuthenticated:  # Django then rejects the request, and the rejection is recorded
         return None
     call = Call(known.operation, known.arguments, caller, Transport.REST, hints.rest, program=known.program)
     return repeated_answer(call)

@@ -1,6 +1,6 @@
 """JSON Schemas of the REST API's answers. They become components of the OpenAPI document.
 
-The names of fields in rows and records are those of upstream, so these schemas leave them open.
+Rows and records have the upstream's field names, so these schemas do not list them.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ ROWS = {"type": "array", "items": ANY_OBJECT}
 CURSOR = {**TEXT, "description": "Missing on the last page: call again with `cursor` set to this."}
 CALL: Schema = {
     "type": "object",
-    "description": "The call that gives the rest.",
+    "description": "The call that returns the rest.",
     "properties": {"endpoint": TEXT, "parameters": ANY_OBJECT},
     "required": ["endpoint"],
 }
@@ -30,7 +30,7 @@ def ref(name: str) -> Schema:
 
 
 def _object(required: str, about: str | None = None, /, **properties: Schema) -> Schema:
-    """`required`: names, separated by spaces. Other fields may follow."""
+    """`required`: names, separated by spaces. Fields that are not listed are allowed."""
     schema: Schema = {"type": "object", "properties": properties, "required": required.split()}
     return schema if about is None else {**schema, "description": about}
 
@@ -203,6 +203,6 @@ COMPONENTS: Mapping[str, Schema] = {
 
 
 def answer(kind: Kind = Kind.ACTION) -> Schema:
-    """The schema of an operation's answer. An action may answer anything."""
+    """The schema of an operation's answer. An action's answer may have any of the forms."""
     names = ANSWERS.get(kind, LISTS | RECORDS | TEXT_CHUNKS | HANDLES)
     return {"anyOf": [ref(name) for name in names]}

@@ -21,7 +21,7 @@ ANSWERS = {
     "With `search`, the matching lines.",
     Kind.ACTION: "The operation's answer, with `meta`.",
 }
-ALWAYS = (400, 401, 500, 502, 503, 504)  # statuses of errors that every address has
+ALWAYS = (400, 401, 500, 502, 503, 504)  # statuses of errors that every address may return
 
 
 def with_components(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class ResourceSchema(AutoSchema):
         return [_parameter(operation, name, schema) for name, schema in schemas.items()]
 
     def _is_list_view(self, serializer: Any = None) -> bool:
-        """drf-spectacular would put the schema of a list's page into a page of its own."""
+        """False, because drf-spectacular would wrap the schema of a list's page in another page."""
         return False
 
     def get_response_serializers(self) -> Any:
@@ -117,13 +117,13 @@ ANY_OPERATION: dict[str, Any] = {
 any_operation = extend_schema(
     operation_id="call_operation",
     summary="Call any operation",
-    description="The operation's arguments as a JSON object; {} for none. The answer is that of its own address.",
+    description="The operation's arguments as a JSON object; {} for none. The answer is as at the operation's address.",
     request=OpenApiTypes.OBJECT,
     **ANY_OPERATION,
 )
 any_operation_by_query = extend_schema(
     operation_id="read_operation",
     summary="Call any operation that only reads",
-    description="The operation's arguments in the query; objects as their JSON.",
+    description="The operation's arguments in the query string; objects as JSON.",
     **ANY_OPERATION,
 )

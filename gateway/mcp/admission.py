@@ -102,7 +102,7 @@ async def _send_rejection(send: Any, rejection: JSONRPCError) -> None:
 
 
 def _with_peer(scope: dict[str, Any], caller: Caller, transport: Transport) -> tuple[dict[str, Any], Peer]:
-    """Adds to the scope the peer, and the user to whom the SDK binds a session."""
+    """Adds the peer to the scope, and the user to whom the SDK binds a session."""
     peer = Peer(caller, transport, program=_program(scope))
     headers = [(name, value.strip()) for name, value in scope["headers"]]
     return {**scope, "headers": headers, SCOPE_KEY: peer, "user": _user(caller.id)}, peer

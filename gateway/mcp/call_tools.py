@@ -1,4 +1,4 @@
-"""The tools that call tools which are not in the caller's list: call_tool, which only reads, and call_action."""
+"""The tools that call unlisted tools: call_tool for those that only read, call_action for those that act."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -117,5 +117,5 @@ def _misplaced(calling: str, name: Any, argument: str, given: Mapping[str, Any])
         parameter=argument[:80],
         value=given[argument],
         expected="only: name, arguments",
-        suggestion=f"Arguments of {str(name)[:80] if name else 'the tool'} itself belong into arguments.",
+        suggestion=f"Put arguments of {str(name)[:80] if name else 'the tool'} itself into arguments.",
     )

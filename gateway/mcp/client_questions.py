@@ -73,7 +73,7 @@ class ConnectedClient:
 
 
 class AnsweringClient:
-    """A client whose call came with its answer to the only question."""
+    """A client that has sent its answer to the only question with the call."""
 
     def __init__(self, response: types.InputResponse, session: Hashable) -> None:
         self.session = session
@@ -121,7 +121,7 @@ class WaitingCall:
         return await self._result_or_question()
 
     async def resume(self, responses: Mapping[str, types.InputResponse]) -> Answered:
-        """Continues with the client's answer; asks again if there is none."""
+        """Continues with the client's answer, or repeats the question if there is none."""
         assert self._open is not None
         response = responses.get(KEY)
         if response is None and not (self._task and self._task.done()):
@@ -217,7 +217,7 @@ async def answered(
                 raise
         with _asked(AnsweringClient(responses[KEY], session)):
             return await run()
-    may_ask = found is None or found.asks  # the first call of a process finds nothing yet
+    may_ask = found is None or found.asks  # at the first call of a process, the catalogue may still be empty
     if not may_ask or ctx.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
         with _asked(ConnectedClient(ctx, session)):
             return await run()

@@ -1,4 +1,4 @@
-"""The client program of an MCP connection, by its own word."""
+"""The client program of an MCP connection, as the client declares it."""
 
 from typing import Any
 
@@ -11,12 +11,13 @@ from gateway.mcp.peers import Peer
 
 
 def program_of(ctx: ServerRequestContext[Any], peer: Peer) -> Program:
-    """The program of clientInfo. Over stateless HTTP, where only the first request has it, the one of User-Agent."""
+    """The program that clientInfo names. Over stateless HTTP, where only the first request has clientInfo, the program
+    that User-Agent names."""
     return program_by(ctx.session.client_params, ctx.protocol_version or "", peer)
 
 
 def program_by(declared: InitializeRequestParams | None, protocol: str, peer: Peer) -> Program:
-    """The program that a client has declared, or else the one of the connection."""
+    """The program that a client has declared, or else the one that the connection names."""
     if declared is None:
         return program(peer.program.name, peer.program.version, protocol)
     return program(declared.client_info.name, declared.client_info.version, protocol)

@@ -13,7 +13,7 @@ DURATION = Histogram(
 
 
 class Slowest:
-    """The slowest list of this process. `count`: lists that were answered."""
+    """The slowest tools/list of this process. `count`: the number of answered requests."""
 
     def __init__(self) -> None:
         self.count, self.seconds = 0, 0.0

@@ -1,4 +1,4 @@
-"""The server's instructions: how its answers are used, in words that name only tools which the client can call."""
+"""The server's instructions: how to use its answers. They name only tools that the client can call."""
 
 from collections.abc import Container
 

@@ -1,4 +1,4 @@
-"""What clients would get as their tool list, if some tools were switched on or off."""
+"""Predicts the tool lists that clients would get if some tools were switched on or off."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -18,7 +18,8 @@ EVERY_KEY = ToolChoice()  # the list of a key for which nothing was chosen
 
 @dataclass(frozen=True, slots=True)
 class AddedTool:
-    """A tool that would be on, of which only this is known while it is off. `tokens`: of its definition."""
+    """A tool that would be switched on, and of which only these facts are known while it is off. `tokens`: the size of
+    its definition."""
 
     name: str
     reads: bool
@@ -27,8 +28,8 @@ class AddedTool:
 
 @dataclass(frozen=True, slots=True)
 class ListChange:
-    """Tools that would be switched: names that would be off, and what would be on, either as the operations that the
-    catalogue has while their connector is off, or as much as is known of them."""
+    """Tools that would be switched. `off`: the names of those switched off. `operations` and `added`: those switched
+    on; `operations` are in the catalogue even while their connector is off."""
 
     off: frozenset[str] = frozenset()
     operations: tuple[Operation, ...] = ()
@@ -37,8 +38,8 @@ class ListChange:
 
 @dataclass(frozen=True, slots=True)
 class ListFigures:
-    """The list that a client gets. `tokens`: of the definitions of all tools. `tools`: how many definitions it has,
-    which are those of search tools and pinned tools if `searched`."""
+    """The list that a client gets. `tokens`: the size of all tools' definitions. `tools`: the number of definitions in
+    the list; if `searched`, only search tools and pinned tools."""
 
     tokens: int
     tools: int
@@ -87,6 +88,7 @@ def _changed(now: Configuration, change: ListChange) -> Configuration:
 
 
 def _is_hidden(tool: AddedTool, choice: ToolChoice) -> bool:
-    """HiddenTools looks in the catalogue for what acts, where a tool that is off is not found."""
+    """Whether the key does not see the tool. HiddenTools alone cannot tell: it looks up in the catalogue whether a tool
+    acts, and does not find a tool that is off."""
     is_only_reading = isinstance(choice.hidden, HiddenTools) and choice.hidden.reads_only
     return tool.name in choice.hidden or (is_only_reading and not tool.reads)

@@ -20,7 +20,7 @@ _caller: ContextVar[Caller | None] = ContextVar("caller_of_request", default=Non
 
 @contextmanager
 def request_of(caller: Caller) -> Iterator[None]:
-    """The block serves a request of this caller: the SDK looks schemas up by the tool's name alone."""
+    """Sets the caller for the block, because the SDK passes only the tool's name to `marked_schema`."""
     token = _caller.set(caller)
     try:
         yield

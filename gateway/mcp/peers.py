@@ -19,7 +19,7 @@ SCOPE_KEY = "sluice.peer"
 class Peer:
     caller: Caller
     transport: Transport
-    program: Program = UNKNOWN  # by an HTTP client's User-Agent
+    program: Program = UNKNOWN  # from an HTTP client's User-Agent
     session: Hashable = None  # identifies a connection that carries many calls; None: it carries one request
 
     @property

@@ -1,8 +1,8 @@
 """Plain tool calls, answered without the SDK's session.
 
-A plain call is a tools/call that asks for nothing else but progress: it has no trace, and its tool no question to the
-client. The SDK would hand it on unchanged, after validating it several times with models. Whatever is not surely plain
-is left to the SDK. Both answer with the same bytes.
+A plain call is a tools/call that requests nothing besides progress: it carries no trace, and its tool never asks the
+client a question. The SDK would pass it on unchanged, after validating it with several models. A call that might not be
+plain is left to the SDK. Both ways answer with the same bytes.
 """
 
 import json
@@ -49,7 +49,7 @@ MESSAGE = frozenset({"jsonrpc", "id", "method", "params"})
 PARAMS = frozenset({"name", "arguments", "_meta"})
 ENVELOPE = frozenset({PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY})
 PROGRESS = "progressToken"
-KNOWN_META = frozenset({PROGRESS, "claudecode/toolUseId"})  # the latter changes nothing here
+KNOWN_META = frozenset({PROGRESS, "claudecode/toolUseId"})  # Claude Code's id has no effect here
 LONGEST_ENVELOPE = 2000  # bytes; longer ones are not remembered
 LONG_NUMBER = re.compile(rb"[0-9]{19}")  # orjson would round it
 PLACE = "the text of the answer"
@@ -62,7 +62,7 @@ Send = Callable[[bytes], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class _ToolCall:
-    """A tools/call as a message has it. `meta`: its `_meta`."""
+    """The tools/call in a message. `meta`: its `_meta`."""
 
     id: RequestId
     name: str
@@ -83,8 +83,8 @@ class PlainCall:
 
 
 def plain_call(data: bytes, peer: Peer, client: Program | None) -> PlainCall | None:
-    """The plain call that a message consists of; None: the SDK answers it. `client`: the program of a connection that
-    has shaken hands; None: each request has an envelope, which names its program."""
+    """The plain call that a message consists of; None: the SDK answers it. `client`: the client of a connection whose
+    handshake is complete; None: each request has an envelope, which names the client."""
     found = _tool_call_in(data)
     if found is None or not _is_plain(found.name, peer):
         return None

@@ -31,7 +31,7 @@ LONGEST_ACCEPT = 500  # bytes; longer ones are not remembered
 
 @dataclass(frozen=True, slots=True)
 class PlainRequest:
-    """`encode`: how the SDK writes JSON of this revision."""
+    """`encode`: writes JSON as the SDK does for this revision."""
 
     call: PlainCall
     peer: Peer
@@ -64,7 +64,7 @@ def _with_handshake(version: str, body: bytes, peer: Peer) -> PlainRequest | Non
 
 
 def _with_envelope(version: str, headers: Mapping[bytes, bytes], body: bytes, peer: Peer) -> PlainRequest | None:
-    """The headers repeat what the body says."""
+    """A plain call of MCP 2026-07-28, whose headers repeat the method and the tool's name."""
     if headers.get(METHOD) != TOOLS_CALL.encode():
         return None
     call = plain_call(body, peer, None)
@@ -76,5 +76,5 @@ def _with_envelope(version: str, headers: Mapping[bytes, bytes], body: bytes, pe
 
 @lru_cache(maxsize=256)
 def _accepts_both(accepted: bytes) -> bool:
-    """Whether the client takes JSON and event streams."""
+    """Whether the client accepts both JSON and event streams."""
     return all(check_accept_headers(Request({"type": "http", "headers": [(b"accept", accepted)]})))

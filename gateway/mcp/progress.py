@@ -25,8 +25,8 @@ SendReport = Callable[[float, float | None, str | None], Awaitable[None]]
 
 @asynccontextmanager
 async def reported_to(ctx: ServerRequestContext[Any], what: str) -> AsyncIterator[None]:
-    """As `reported`, to the client of an SDK request. A client in this process has no token, but gets our own reports;
-    the SDK drops what nobody requested."""
+    """Like `reported`, for the client of an SDK request. A client in this process has no token, but gets our own
+    reports; the SDK drops reports that nobody requested."""
     async with reported(ctx.session.report_progress, what, asks_upstream="progress_token" in (ctx.meta or {})):
         yield
 

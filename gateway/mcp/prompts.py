@@ -69,8 +69,8 @@ def _listed(prompt: Prompt) -> types.Prompt:
 
 
 def _message(name: str, given: Mapping[str, str], caller: Caller, is_lazy: bool) -> tuple[Prompt, str]:
-    """Confirms the caller again, as for every call, because a message may contain account data. Its calls are those
-    that the client can make with its tool list."""
+    """Confirms the caller again, as for every call, because a message may contain account data. The calls in it are
+    written so that the client can make them with its tool list."""
     prompt = prompts.get(name, confirm(caller).tools.hidden)
     hints = tool_list_of(caller, is_lazy).hints
     return prompt, prompt.message(given).text(lambda each: hints(catalogue.get(each.operation), each.arguments))

@@ -1,4 +1,4 @@
-"""Adds to the spans what MCP's SDK leaves out: session, transport and the link to the HTTP request; and the histogram
+"""Adds the session, the transport and a link to the HTTP request to the spans of MCP's SDK, and records the histogram
 of durations. Both middlewares, the SDK's and this one, exist only while OpenTelemetry is on."""
 
 import time
@@ -25,7 +25,7 @@ TOOLS_CALL = "tools/call"
 
 def trace(server: Server[Any], stdio_peer: Peer | None) -> None:
     """Adds the middleware if OpenTelemetry is on. Otherwise removes the SDK's, which costs time on every message and
-    makes spans that nobody gets."""
+    creates spans that nobody receives."""
     if spans.tracer is not None:
         server.middleware.append(partial(_traced, server, stdio_peer))
     else:
@@ -79,7 +79,7 @@ def _add_to_span(ctx: ServerRequestContext[Any], connection: dict[str, str]) -> 
 
 
 def _session_of(ctx: ServerRequestContext[Any]) -> str | None:
-    """The session's id, of the transports whose sessions have one."""
+    """The session's id, if the transport has one."""
     if isinstance(ctx.request, Peer):
         return ctx.request.session if isinstance(ctx.request.session, str) else None
     return ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
@@ -88,7 +88,7 @@ def _session_of(ctx: ServerRequestContext[Any]) -> str | None:
 def _metric_attributes(
     server: Server[Any], ctx: ServerRequestContext[Any], connection: dict[str, str], error_type: str
 ) -> dict[str, str]:
-    """Values that clients choose are replaced if they are unknown: each makes a series."""
+    """Replaces unknown values that clients choose, because each distinct value creates a time series."""
     is_known = server.get_request_handler(ctx.method) is not None or ctx.method == "initialize"
     attributes = {
         names.METHOD: ctx.method if is_known else names.OTHER,

@@ -90,7 +90,8 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 
 
 def _file(caller: Caller, uri: str) -> types.ReadResourceResult:
-    """A stored file, whole: it is for the client, and a model reads its own form of it. Blocks. Raises NotFound."""
+    """A stored file, complete: the client program reads it, and shows the model a form of its own. Blocks. Raises
+    NotFound."""
     try:
         snapshot = snapshots.opened(uri.removeprefix(hints.FILES), confirm(caller).owner)
         if is_file(snapshot) and snapshot.operation not in caller.tools.hidden:
@@ -263,7 +264,7 @@ def _read_query(query: str, in_path: Mapping[str, str]) -> dict[str, str]:
     for name, times in Counter([*in_path, *(name for name, _ in pairs)]).items():
         if times > 1:
             raise InvalidArgument(
-                f"{name[:80]} is there {times} times.",
+                f"{name[:80]} occurs {times} times.",
                 reason="repeated_argument",
                 parameter=name,
                 value=query,

@@ -69,7 +69,7 @@ def build_server(stdio_peer: Peer | None = None, watcher: ConnectionWatcher | No
     )
     server.middleware.append(partial(_instructed, stdio_peer))
     request_spans.trace(server, stdio_peer)
-    server.answers_plain_calls = spans.tracer is None  # the SDK's middleware makes the spans
+    server.answers_plain_calls = spans.tracer is None  # plain calls skip the SDK's middleware, which creates spans
     if watcher is not None:
         watcher.register(server)
     return server
@@ -78,11 +78,11 @@ def build_server(stdio_peer: Peer | None = None, watcher: ConnectionWatcher | No
 async def _instructed(
     stdio_peer: Peer | None, ctx: ServerRequestContext[Any], call_next: CallNext
 ) -> BaseModel | dict[str, Any] | None:
-    """Middleware that gives the instructions for the caller's own tool list."""
+    """Middleware that inserts the instructions for the caller's own tool list."""
     result = await call_next(ctx)
     if ctx.method in OPENING and isinstance(result, dict) and "instructions" in result:
         peer = peer_of(ctx, stdio_peer)
-        with suppress(NotAuthenticated):  # a rejected key learns of it with its first call
+        with suppress(NotAuthenticated):  # the first call reports a rejected key
             listed = await on_thread(peer.limit_key, tool_list_of, peer.caller, loads_lazily(ctx, peer))
             result["instructions"] = listed.instructions
     return result

@@ -45,7 +45,7 @@ class Sessions:
     def __init__(self) -> None:
         self._open: set[Session] = set()
         self._ending: set[asyncio.Task[None]] = set()  # the event loop holds only weak references to tasks
-        self.farewells: list[Callable[[], None]] = []  # callbacks for a restart, such as the end of subscriptions
+        self.farewells: list[Callable[[], None]] = []  # called before a restart, for example to end subscriptions
         self.draining = False
 
     @contextmanager

@@ -86,11 +86,11 @@ class SocketSession:
         self._in_flight = InFlight(sessions)
         self._opening: SessionMessage | None = None
         self._closed = False
-        # What plain calls need to know.
+        # The state for plain calls.
         self._server: Server[Any] | None = None  # None: the SDK answers all calls
-        self._is_modern = False  # whether each request has an envelope; otherwise the client shakes hands
+        self._is_modern = False  # whether each request has an envelope; otherwise there is a handshake
         self._initializing: JSONRPCRequest | None = None  # the handshake that is being answered
-        self._client: Program | None = None  # that has shaken hands
+        self._client: Program | None = None  # None until the handshake is complete
 
     @property
     def answering(self) -> int:

@@ -20,7 +20,7 @@ from gateway.mcp.sessions import Sessions
 from gateway.process import place
 
 MESSAGES = "/mcp/sse/messages"
-MESSAGE_EVENT = b"event: message"  # the start of an event that is no ping and does not name the endpoint
+MESSAGE_EVENT = b"event: message"  # the start of every event except pings and the one that names the endpoint
 
 
 class LegacySSE:
@@ -53,8 +53,8 @@ class LegacySSE:
 
 
 class _EventSend:
-    """The ASGI `send` of a session's stream. A request is in flight until the event with its answer is written: a
-    restart ends the stream once nothing is in flight."""
+    """The ASGI `send` of a session's stream. A request stays in flight until the event with its answer is written,
+    because a restart ends the stream as soon as nothing is in flight."""
 
     def __init__(self, send: Any, in_flight: InFlight) -> None:
         self._send, self._in_flight = send, in_flight
@@ -62,11 +62,11 @@ class _EventSend:
 
     @contextmanager
     def expected(self, message: JSONRPCMessage | None) -> Iterator[None]:
-        """Announces the next event, which is handed over inside. None: it ends no request."""
+        """Announces the event that the block passes to the SDK. `message`: None if the event ends no request."""
         self._unwritten.append(message)
         try:
             yield
-        except BaseException:  # it was not handed over
+        except BaseException:  # the event was not passed on
             with suppress(ValueError):
                 self._unwritten.remove(message)
             raise

@@ -1,4 +1,4 @@
-"""Tools over MCP: the catalogue's operations, or, if they are too many, a few tools that find and call them.
+"""Tools over MCP: the catalogue's operations or, if there are too many, a few tools that find and call them.
 
 tools/list returns all tools if their definitions fit TOOL_LIST_BUDGET. Otherwise it returns search_tools,
 describe_tool, call_tool, call_action if some tool acts, and the pinned tools. The admin can choose either form for a
@@ -96,8 +96,8 @@ def _declared(policy: Policy) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class ListedTools:
-    """The answer to tools/list for one caller. `searched`: it has tools that search instead of all tools. `whole`: the
-    tokens of the definitions of all tools."""
+    """The answer to tools/list for one caller. `searched`: it has search tools instead of all tools. `whole`: the
+    tokens of all tools' definitions."""
 
     definitions: Sequence[Definition]
     searched: bool
@@ -159,14 +159,14 @@ class ToolLists:
         return ListedTools(definitions, searched, whole, written)
 
     def _definition(self, published: ToolDefinition, caller: str) -> Definition:
-        """Does not follow arms: a list that flips costs its clients their prompt cache."""
+        """Ignores arms of rollouts and experiments, because a changed list costs its clients their prompt cache."""
         at = BudgetScope(published.name, caller=caller)
         budgets = self.configuration.budgets
         return definition(published, budgets.resolve(at) if caller else budgets.policy(published.name))
 
 
 def is_searched(choice: ToolChoice, tokens: int) -> bool:
-    """Whether a client gets tools that search, where the definitions of all tools take so many tokens."""
+    """Whether a client gets search tools instead of all tools. `tokens`: the size of all tools' definitions."""
     if choice.listing == "":
         return tokens > int(settings.TOOL_LIST_BUDGET)
     return choice.listing == "search"
@@ -197,8 +197,7 @@ def unrestricted_list() -> ListedTools:
 
 
 def all_definition_tokens() -> dict[str, int]:
-    """The tokens of the definition of each listed tool, by name, as a key sees it for which nothing was chosen.
-    Blocks."""
+    """The tokens of each listed tool's definition, by name, for a key without a tool choice of its own. Blocks."""
     return {each.tool.name: each.tokens for each in _listings().of(ToolChoice(listing="all")).definitions}
 
 

@@ -1,1 +1,1 @@
-"""GET /api/v1/telemetry/…: the figures of the pages, by the same queries."""
+"""GET /api/v1/telemetry/…: the figures of the telemetry pages, from the same queries."""

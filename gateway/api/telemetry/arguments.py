@@ -1,4 +1,4 @@
-"""The arguments of /api/v1/telemetry/…: a span of time, and which calls."""
+"""The arguments of /api/v1/telemetry/…: a span of time, and a selection of calls."""
 
 import re
 from collections.abc import Mapping

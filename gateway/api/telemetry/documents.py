@@ -50,6 +50,6 @@ def _latency(of: Latency) -> dict[str, float | None]:
 
 
 def record(of: TelemetryRecord) -> dict[str, Any]:
-    """All figures of a call, by their names in the code, and its reduction."""
+    """All figures of a call, with names in camel case, and the tokens that it saved."""
     call = of.measurement
     return {**{key: getattr(call, name) for name, key in NAMES.items()}, "savedTokens": call.saved_tokens}

@@ -33,11 +33,11 @@ SHARED = [
     _parameter("from", "Instead of range: the first moment, ISO 8601.", OpenApiTypes.DATETIME),
     _parameter("to", "The end, ISO 8601. Default: now.", OpenApiTypes.DATETIME),
     *(
-        _parameter(name, "Only these calls. `!` negates, `*` stands for any letters; several values are or.", many=True)
+        _parameter(name, "Only these calls. `!` negates, `*` matches any text; values are alternatives.", many=True)
         for name in DIMENSIONS
     ),
-    _parameter("min_ms", "Only calls that took at least so long.", int),
-    _parameter("min_tokens", "Only calls that sent at least so many tokens.", int),
+    _parameter("min_ms", "Only calls that took at least this many milliseconds.", int),
+    _parameter("min_tokens", "Only calls that sent at least this many tokens.", int),
 ]
 
 
@@ -64,8 +64,8 @@ class ExperimentReportView(TelemetryView):
     @extend_schema(
         operation_id="telemetry_experiment",
         summary="An experiment",
-        description="Both arms of an experiment by measure, with the difference, its 95% interval and the word for it. "
-        "In shadow mode: both sizes of the same calls, and what they cannot tell. "
+        description="Both arms of an experiment by measure, with the difference, its 95% interval and a verdict. "
+        "In shadow mode: both sizes of the same calls, and the limits of this comparison. "
         "For staff who are logged in, and for keys that may read telemetry.",
         tags=["telemetry"],
         responses={200: OpenApiResponse(OpenApiTypes.OBJECT, "The report."), **errors_of(403, 404)},
@@ -80,9 +80,9 @@ class RecordsView(TelemetryView):
         "Single calls",
         "The newest calls first: `records`, `older` and `newer` (null at an end) to go on, `total`.",
         _parameter("text", "A request or trace id, or a part of an error's text."),
-        _parameter("before", "`older` of the answer before."),
-        _parameter("after", "`newer` of the answer before."),
-        _parameter("size", f"Calls of a page, at most {MOST_RECORDS}. Default: 50.", int),
+        _parameter("before", "`older` of an earlier answer."),
+        _parameter("after", "`newer` of an earlier answer."),
+        _parameter("size", f"Calls per page, at most {MOST_RECORDS}. Default: 50.", int),
     )
     def get(self, request: Request) -> Response:
         given = QueryArguments.of(request.query_params, "text", "before", "after", "size")
@@ -113,7 +113,7 @@ class SummaryView(TelemetryView):
         "Sums of calls",
         "`figures` of all selected calls; with `by`, `groups` of them, the busiest first.",
         _parameter("by", "Dimensions to group by, such as tool or tool,origin.", many=True),
-        _parameter("most", f"Groups, at most {MOST_GROUPS}. Default: 100.", int),
+        _parameter("most", f"The most groups, up to {MOST_GROUPS}. Default: 100.", int),
     )
     def get(self, request: Request) -> Response:
         given = QueryArguments.of(request.query_params, "by", "most")

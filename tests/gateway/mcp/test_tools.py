@@ -348,7 +348,7 @@ def test_arguments_may_be_left_out_or_be_a_text_of_json(doors: Doors, arguments:
         ({}, "name", "search_tools"),
         ({"name": None}, "name", "search_tools"),
         ({"name": 7}, "name", "search_tools"),
-        ({"name": "get_booking", "id": 43000003}, "id", "belong into arguments"),
+        ({"name": "get_booking", "id": 43000003}, "id", "itself into arguments"),
         ({"name": "get_booking", "arguments": [1]}, "arguments", "describe_tool"),
         ({"name": "get_booking", "arguments": "id=7"}, "arguments", "describe_tool"),
         ({"name": "get_booking", "arguments": {"id": "x"}}, "id", "Find the id with list_bookings"),
