@@ -1,4 +1,4 @@
-"""Projects in the admin: their folders, and how far the index of each is."""
+"""Projects in the admin: their folders and the progress of their indexes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from gateway.connectors.codebase.models import IndexState, Project
 from gateway.connectors.codebase.progress import IndexStatus, Progress
 
 BY_COMMAND = (
-    "Projects are added by a command on this machine: manage.py project add NAME PATH. To add them here too, name the "
-    "folders that they may be in with PROJECT_ROOTS, and start Sluice again."
+    "Projects are added by a command on this machine: manage.py project add NAME PATH. To add them here too, set "
+    "PROJECT_ROOTS to the folders that may contain projects, and restart Sluice."
 )
-HERE = "No project is added yet."
+HERE = "No project has been added yet."
 IN_WORDS = {
     IndexStatus.NOT_STARTED: "not begun",
     IndexStatus.IN_PROGRESS: "being indexed",
@@ -67,8 +67,8 @@ class ProjectAdmin(HistoryAdmin):
         return response
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Only below PROJECT_ROOTS: without that setting, anyone who may add projects could make Sluice read any folder
-        of this machine."""
+        """Only if PROJECT_ROOTS is set: otherwise anyone who may add projects could make Sluice read any folder of this
+        machine."""
         return bool(settings.PROJECT_ROOTS) and super().has_add_permission(request)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ class ProjectAdmin(HistoryAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return super().get_fieldsets(request, obj) if obj else [(None, {"fields": ("name", "path")})]
 
-    @admin.action(description="Make the index anew", permissions=["change"])
+    @admin.action(description="Rebuild the index", permissions=["change"])
     def make_anew(self, request: HttpRequest, chosen: QuerySet[Project]) -> None:
         for project in chosen:
             try:
@@ -89,7 +89,7 @@ class ProjectAdmin(HistoryAdmin):
                 self.message_user(request, f"{project}: {error}", messages.ERROR)
                 return
             states.forget(project.pk)
-        self.message_user(request, "The worker begins within seconds.")
+        self.message_user(request, "The worker starts rebuilding within seconds.")
 
     @admin.display(description="Index")
     def state(self, project: Project) -> str:
@@ -119,7 +119,7 @@ class ProjectAdmin(HistoryAdmin):
         state = _state(project)
         return state.commit if state else ""
 
-    @admin.display(description="Last looked at")
+    @admin.display(description="Last checked")
     def checked_at(self, project: Project) -> str | None:
         state = _state(project)
         return localize(localtime(state.checked_at)) if state and state.checked_at else None

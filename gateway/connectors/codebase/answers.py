@@ -1,4 +1,4 @@
-"""Lets a process answer a call about a project, and says what went wrong where it could not."""
+"""Has a child process answer a call about a project, and turns its failures into a partial answer or an error."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +13,11 @@ from gateway.connectors.codebase.processes import Crashed, OutOfTime, processes
 
 Work = Callable[..., Draft]
 
-OUT_OF_TIME = "The work did not stop by itself in time, so it was stopped, and what it had is lost. Ask for less."
+OUT_OF_TIME = "The work did not finish in time, so it was stopped, and its results are lost. Ask for less."
 
 
 async def answered(project: KnownProject, limits: Limits, work: Work, *arguments: Any) -> Draft:
-    """What `work` makes of the arguments and the limits. Where it had to be stopped: its metadata alone. Raises
-    CallError."""
+    """The result of `work(*arguments, limits)`; only metadata if the work had to be stopped. Raises CallError."""
     budget = limits.budget()
     try:
         return await processes.run(limits.ends_at, work, *arguments, limits)
@@ -39,6 +38,6 @@ async def answered(project: KnownProject, limits: Limits, work: Work, *arguments
 
 
 def _stopped(budget: Budget, price: float) -> dict[str, Any]:
-    cost = min(budget.limit, budget.elapsed * price)  # at most: how much processor time it took is not known
+    cost = min(budget.limit, budget.elapsed * price)  # an upper bound: its processor time is unknown
     budget.steps.append(Step("answer", budget.elapsed, cost, is_partial=True, is_over_budget=True))
     return metadata_document(budget, files_processed=0, incomplete=[OUT_OF_TIME])

@@ -22,7 +22,7 @@ def amount(dollars: float) -> float:
 
 
 def total_of(amounts: Iterable[float]) -> float:
-    """The sum of shown amounts, without the errors of binary fractions."""
+    """The sum of shown amounts, without floating-point errors."""
     return round(sum(amounts) * MICRODOLLARS) / MICRODOLLARS
 
 
@@ -70,8 +70,8 @@ class Budget:
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
-        """Runs the block as a step, and bills its processor time. Steps follow each other; they are not nested. Work
-        that is done again adds to the step of its name."""
+        """Runs the block as a step, and bills its processor time. Steps run one after another and are not nested. A
+        second step of the same name adds to the first."""
         step = next((each for each in self.steps if each.name == name), None)
         if step is None:
             self.steps.append(step := Step(name))
@@ -95,7 +95,7 @@ class Budget:
         return False
 
     def charge(self, dollars: float) -> None:
-        """Bills to the current step what costs money besides processor time, such as a language model's answer."""
+        """Bills the current step for a cost other than processor time, such as a language model's answer."""
         if self._current is None:
             raise RuntimeError("Only a step can be charged.")
         self._add(self._current, dollars)
@@ -107,7 +107,7 @@ class Budget:
 
     @property
     def total(self) -> float:
-        """The total cost that answers show: the sum of the costs that they show for the steps, each rounded down."""
+        """The total cost that answers show: the sum of the steps' costs, each rounded down as answers show it."""
         return total_of(amount(step.cost) for step in self.steps)
 
     @property
@@ -129,7 +129,7 @@ class Budget:
             self._billed_until = now
 
     def _add(self, step: Step, dollars: float) -> None:
-        """Bills at most what is left: work that began within the budget may end beyond it. That part costs nothing."""
+        """Bills at most what is left of the budget. Work that ends over budget is not billed for the excess."""
         left = max(0.0, self.limit - self.cost)
         if dollars > left:
             step.is_over_budget = True
@@ -138,8 +138,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a call, to be passed to another process. `cost`: in dollars. `ends_at`: a time.monotonic(), whose
-    clock is the same in all processes of a machine. `price`: as Budget has it."""
+    """The limits of a call, to be passed to another process. `cost`: in dollars. `ends_at`: a value of
+    time.monotonic(), whose clock all processes of a machine share. `price`: as in Budget."""
 
     cost: float
     ends_at: float

@@ -10,12 +10,12 @@ from pebble import ProcessPool
 
 
 class ChildProcesses:
-    """`most`: how many there are at the same time. `prepare`: a function of a module, which each process calls when it
-    starts. They start with the first work of their pool, and end at the latest with the process that started them."""
+    """`most`: the number of processes. `prepare`: a module-level function that each process calls when it starts. The
+    processes start with the first job, and end with the process that started them at the latest."""
 
     def __init__(self, most: int, prepare: Callable[[], None]) -> None:
         self._most, self._prepare = most, prepare
-        self._lock = threading.RLock()  # a signal may call `stop` while this thread has it
+        self._lock = threading.RLock()  # a signal handler may call `stop` while this thread holds it
         self._end: multiprocessing.util.Finalize | None = None
         self._pool: ProcessPool | None = None
 
@@ -24,15 +24,15 @@ class ChildProcesses:
         return self._pool is not None and self._pool.active
 
     def pool(self) -> ProcessPool:
-        """The pool that takes work. A pool of which a process ended without work, such as one that was killed for
-        want of memory, never works again: another takes its place."""
+        """The pool that takes jobs. If an idle process of a pool dies, for example killed because memory ran out, that
+        pool never works again. A new one then replaces it."""
         with self._lock:
             if self._pool is not None and not self._pool.active:
-                threading.Thread(target=_end, args=(self._pool,), daemon=True).start()  # who calls does not wait
+                threading.Thread(target=_end, args=(self._pool,), daemon=True).start()  # the caller does not wait
                 self._pool = None
             if self._pool is None:
                 context = multiprocessing.get_context("spawn")
-                # A process that ends waits for its children: they must have been told to end.
+                # A process that exits waits for its children, so they must be told to end before that.
                 self._end = self._end or multiprocessing.util.Finalize(None, self.stop, exitpriority=0)
                 self._pool = ProcessPool(self._most, initializer=_initialize, initargs=[self._prepare], context=context)
             return self._pool
@@ -52,5 +52,5 @@ def _end(pool: ProcessPool) -> None:
 
 
 def _initialize(prepare: Callable[[], None]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which stops these processes itself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which stops these processes itself
     prepare()

@@ -19,7 +19,7 @@ def operations() -> Sequence[Operation]:
 
 
 async def start() -> None:
-    """The first call need not wait for the processes, nor for the model's client."""
+    """Starts the processes and imports the model's client, so that the first call need not wait for either."""
     from gateway.connectors.codebase.known_projects import all_projects
     from gateway.connectors.codebase.model.settings import load_model
     from gateway.connectors.codebase.processes import processes
@@ -43,7 +43,7 @@ CONNECTOR = Connector(
         "synchronize-indexes": {
             "task": "codebase.synchronize",
             "schedule": SYNC_SECONDS,
-            "options": {"expires": SYNC_SECONDS},  # a worker that is behind looks once, not once for each
+            "options": {"expires": SYNC_SECONDS},  # a worker that is behind runs it once, not once for each missed time
         }
     },
     start=start,

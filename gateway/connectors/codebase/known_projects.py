@@ -1,4 +1,4 @@
-"""The projects in memory, and which of them a caller may read. No queries in a call."""
+"""The projects, cached in memory, and which of them a caller may read. A call needs no database query for them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from gateway.connectors.codebase.models import Project
 
 @dataclass(frozen=True, slots=True)
 class KnownProject:
-    """`root`: absolute and without links."""
+    """`root`: absolute, with symbolic links resolved."""
 
     id: int
     name: str
@@ -18,7 +18,7 @@ class KnownProject:
 
 
 def all_projects() -> tuple[KnownProject, ...]:
-    """By name. Blocks only if they have changed since they were read."""
+    """Ordered by name. Blocks only if they have changed since they were last loaded."""
     return _live.get()
 
 

@@ -1,4 +1,4 @@
-"""The metadata of a codebase tool's answer: what the call took, and what it left out."""
+"""The metadata of a codebase tool's answer: its time and cost, and what it left out."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ def metadata_document(budget: Budget, *, files_processed: int, incomplete: Seque
 
 
 def with_step(metadata: dict[str, Any], step: Step, *, model: str, incomplete: Sequence[str]) -> dict[str, Any]:
-    """The metadata of an answer after one more step. `model`: the language model that it used; empty: none."""
+    """The metadata of an answer after one more step. `model`: the language model that it used; empty if none."""
     tools = [*metadata["tools"], step.document()]
     total = total_of(tool["cost"] for tool in tools)
     exceeded = metadata["budgetExceeded"] or step.is_over_budget

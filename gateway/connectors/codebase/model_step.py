@@ -1,5 +1,5 @@
-"""The step in which a model improves the local answer. Whatever goes wrong, the local answer stands, and its metadata
-say why."""
+"""The step in which a model improves the local answer. If anything goes wrong, the local answer is returned, and its
+metadata say why."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ from gateway.connectors.codebase.schemas.requests import MAX_COST
 from gateway.threads.bridge import run_sync
 
 CHECK_SECONDS = 0.3  # of the call's time, for checking the answer
-SHORTEST = 0.5  # seconds that are worth asking in
+SHORTEST = 0.5  # seconds; with less time left, the model is not asked
 
 logger = logging.getLogger(__name__)
 
@@ -28,8 +28,8 @@ logger = logging.getLogger(__name__)
 async def with_model(
     draft: Draft, limits: Limits, chosen: ChosenModel | None, visibility: Visibility
 ) -> dict[str, Any]:
-    """The document of the answer. What the policy withholds from the caller, it withholds from the model, which is then
-    not asked: the prompt has the same texts in another form, where a field is not recognised."""
+    """The document of the answer. If the policy withholds a part of the local answer from the caller, the model is not
+    asked: the prompt holds the same texts, but not as fields that could be withheld."""
     if draft.evidence is None or chosen is None:
         return draft.document
     step = _ModelStep(draft, draft.evidence, limits, chosen)
@@ -51,10 +51,10 @@ class _ModelStep:
         self._began = time.monotonic()
 
     async def document(self) -> dict[str, Any]:
-        said = self._refusal()
-        if said:
+        refusal = self._refusal()
+        if refusal:
             self._step.is_over_budget = True
-            return self.without(f"The language model was not asked: {said}.")
+            return self.without(f"The language model was not asked: {refusal}.")
         try:
             answer = await self._answer()
         except ModelFailed as failed:
@@ -77,13 +77,14 @@ class _ModelStep:
         return ""
 
     def _remedy(self) -> str:
-        """With room for a local engine that takes longer the next time; in whole cents."""
+        """Suggests a budget in whole cents, with a margin of 10 % because the local engine may take longer next
+        time."""
         enough = math.ceil((self._limits.cost - self._left + self._most) * 110) / 100
         return f". Set maxCost to {enough:g}" if enough <= MAX_COST else ""
 
     @property
     def _seconds(self) -> float:
-        """For the answer."""
+        """The time that the model may take."""
         return min(self._chosen.seconds, self._limits.ends_at - time.monotonic() - CHECK_SECONDS)
 
     async def _answer(self) -> ModelAnswer:
@@ -101,7 +102,7 @@ class _ModelStep:
             raise ModelFailed("it failed", use=None) from None
 
     def _charge(self, use: TokenUse | None) -> None:
-        """What is not known counts as the most that it can be."""
+        """Bills unknown use as the most that it can be."""
         cost = self._most if use is None else self._chosen.cost(use)
         self._step.cost += min(cost, self._left - self._step.cost)
 
@@ -115,9 +116,9 @@ class _ModelStep:
         self._step.cost += checked.cost
         return checked
 
-    def without(self, said: str, model: str = "") -> dict[str, Any]:
+    def without(self, reason: str, model: str = "") -> dict[str, Any]:
         self._step.is_partial = True
-        return self._noted(self._draft.document, model, said)
+        return self._noted(self._draft.document, model, reason)
 
     def _noted(self, document: dict[str, Any], model: str, *incomplete: str) -> dict[str, Any]:
         self._step.seconds = time.monotonic() - self._began

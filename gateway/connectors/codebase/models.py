@@ -1,4 +1,4 @@
-"""The source trees that the codebase tools read, and how far the index of each is."""
+"""The source trees that the codebase tools read, and the progress of their indexes."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from gateway.connectors.codebase.roots import ProjectRefused, checked_name, chec
 
 
 class Project(models.Model):
-    """`path`: the root of a git repository on this machine, absolute and without links. It is only read."""
+    """`path`: the root of a git repository on this machine, absolute, with symbolic links resolved. It is only read."""
 
     name = models.SlugField(max_length=32, unique=True)
     path = models.CharField(max_length=1000)
@@ -27,7 +27,7 @@ class Project(models.Model):
         return self.name
 
     def clean(self) -> None:
-        """The path becomes the one that is stored."""
+        """Validates the name and the path, and resolves the path."""
         try:
             checked_name(self.name)
             self.path = str(checked_root(self.path))

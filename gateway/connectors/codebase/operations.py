@@ -39,9 +39,9 @@ from gateway.dispatch.errors import too_slow
 
 Arguments = Mapping[str, Any]
 
-LONGEST_WAIT = 30.0  # seconds for an index that is not complete; a question waits half of its time at most
-THRESHOLD = 6_000  # tokens up to which an answer is sent whole: the excerpts of one are limited to less
-TOTAL_SECONDS = 310  # the longest that a caller may set, and what the answer takes besides
+LONGEST_WAIT = 30.0  # seconds for an incomplete index; a question waits at most half of its timeout
+THRESHOLD = 6_000  # tokens up to which an answer is sent whole; its excerpts are limited to fewer
+TOTAL_SECONDS = 310  # the longest timeout that a caller may set, plus time for sending the answer
 
 _GENERAL_QUERY_ANSWER = AnswerSchema(GENERAL_QUERY_RESPONSE)
 _COMMIT_MESSAGE_ANSWER = AnswerSchema(COMMIT_MESSAGE_RESPONSE)

@@ -1,4 +1,4 @@
-"""Where a project is on this machine: all that an answer needs to know of it."""
+"""Where a project and its index are on this machine."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from gateway.connectors.codebase.index.index_place import IndexPlace
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlace:
-    """`index`: where the index is, which need not exist yet. `is_indexed`: it has all files."""
+    """`index`: where the index is, which need not exist yet. `is_indexed`: the index has all files."""
 
     root: Path
     index: IndexPlace

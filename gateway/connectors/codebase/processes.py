@@ -1,6 +1,5 @@
-"""Processes that answer calls. libgit2 and the parsers hold the interpreter's lock while they work, so in the web
-process every other call would wait for them. A tree that crashes them ends one of these processes, and not the server.
-"""
+"""Processes that answer calls. libgit2 and the parsers hold the GIL while they work, so in the web process every other
+call would wait for them. A tree that crashes them ends one of these processes, not the server."""
 
 import asyncio
 import time
@@ -14,12 +13,12 @@ from gateway.connectors.codebase.child_processes import ChildProcesses
 
 T = TypeVar("T")
 
-MOST = 2  # processes; more calls wait for one of them
-GRACE = 0.2  # seconds past a call's end, until its process is stopped
+MOST = 2  # processes; further calls wait for one of them
+GRACE = 0.2  # seconds past a call's time limit after which its process is killed
 
 
 class OutOfTime(Exception):
-    """The work did not stop by itself in time, so its process was stopped."""
+    """The work did not stop in time, so its process was killed."""
 
 
 class Crashed(Exception):
@@ -27,18 +26,18 @@ class Crashed(Exception):
 
 
 class AnswerProcesses:
-    """They start with the first call, or earlier by `start`: importing what they need takes about a second."""
+    """The processes start with the first call, or earlier by `start`: their imports take about a second."""
 
     def __init__(self) -> None:
         self._children = ChildProcesses(MOST, _import_what_answers_need)
 
     def start(self) -> None:
-        """Starts them, and does not wait until they have."""
+        """Starts the processes without waiting for them."""
         self._children.pool().submit(_do_nothing, None)  # a pool starts its processes with the first work
 
     async def run(self, ends_at: float, work: Callable[..., T], *arguments: Any) -> T:
-        """What `work` returns. It must be a function of a module, and its arguments be picklable. `ends_at`:
-        time.monotonic() at which it stops by itself. Raises what it raises, OutOfTime, or Crashed."""
+        """Returns what `work` returns. `work` must be a module-level function with picklable arguments, and should stop
+        at `ends_at`, a value of time.monotonic(). Raises what `work` raises, OutOfTime, or Crashed."""
         future = self._children.pool().submit(work, None, *arguments)
         try:
             async with asyncio.timeout(max(0.0, ends_at - time.monotonic()) + GRACE):

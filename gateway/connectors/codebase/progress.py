@@ -1,4 +1,4 @@
-"""How far the index of a project is."""
+"""The progress of a project's index."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class IndexStatus(StrEnum):
-    """The values are words of the answers."""
+    """The values appear in answers."""
 
     NOT_STARTED = "NotStarted"
     IN_PROGRESS = "InProgress"
@@ -16,14 +16,14 @@ class IndexStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`percent`: 0 to 100, and 100 only where the index is complete; never less than before in one run. `activity`:
-    what is done now, or why it failed. `remaining`: estimated seconds until it is complete; 0 where nobody knows."""
+    """`percent`: 0 to 100, and 100 only if the index is complete; it never decreases within a run. `activity`: what is
+    being done, or why it failed. `remaining`: estimated seconds until it is complete; 0 if unknown."""
 
     status: IndexStatus = IndexStatus.NOT_STARTED
     processed_files: int = 0
     total_files: int = 0
     percent: int = 0
-    activity: str = "The index has not been begun yet."
+    activity: str = "Indexing has not begun yet."
     remaining: float = 0.0
 
     @property

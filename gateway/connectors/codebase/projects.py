@@ -1,4 +1,4 @@
-"""Projects are added and removed. Errors say what to do next."""
+"""Adds and removes projects. Errors say what to do next."""
 
 from django.db import IntegrityError, transaction
 
@@ -14,15 +14,15 @@ def add(name: str, path: str) -> Project:
         with transaction.atomic():
             return Project.objects.create(name=checked_name(name), path=str(root))
     except IntegrityError:
-        there = Project.objects.get(name=name)
+        existing = Project.objects.get(name=name)
         raise ProjectRefused(
-            f"There is a project {name!r} already, at {there.path}. Choose another name, or remove it first: "
+            f"There is a project {name!r} already, at {existing.path}. Choose another name, or remove it first: "
             f"manage.py project remove {name}"
         ) from None
 
 
 def remove(name: str) -> None:
-    """The folder itself stays as it is. Raises ProjectRefused."""
+    """Leaves the folder as it is. Raises ProjectRefused."""
     named(name).delete()
 
 

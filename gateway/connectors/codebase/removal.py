@@ -1,4 +1,4 @@
-"""What goes with a project that is removed: its index, and its name in the keys that could read it."""
+"""Removing a project also deletes its index, and its name from the API keys that could read it."""
 
 import logging
 from functools import partial
@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 @receiver(post_delete, sender=Project)
 def forget(instance: Project, **_: Any) -> None:
-    """A key that kept the name would see the next project that is given it."""
-    for key in ApiKey.objects.all():  # JSON of SQLite cannot be searched for a member
+    """A key that kept the name could read a later project of the same name."""
+    for key in ApiKey.objects.all():  # Django cannot search a JSON list for a member in SQLite
         if instance.name in key.projects:
             key.projects = [name for name in key.projects if name != instance.name]
             key.save(update_fields=["projects"])
@@ -27,7 +27,8 @@ def forget(instance: Project, **_: Any) -> None:
 
 
 def _delete_index(project_id: int) -> None:
-    """The project is removed, whatever the index says: the worker deletes it later."""
+    """If the index cannot be deleted now, the project is removed all the same, and the worker deletes the index
+    later."""
     try:
         index_places.delete(project_id)
     except IndexFailed:

@@ -1,4 +1,4 @@
-"""Which names and folders projects can have. Errors say what to do next."""
+"""Checks the names and folders of projects. Errors say what to do next."""
 
 import re
 from collections.abc import Sequence
@@ -38,11 +38,12 @@ def checked_root(path: str) -> Path:
 
 
 def _root(path: str, allowed: Sequence[str]) -> Path:
-    """The folder without links, so that a link that is changed later does not move a project elsewhere."""
+    """The folder with symbolic links resolved, so that a later change of a link does not change the project's
+    folder."""
     try:
         root = Path(path).expanduser().resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is no path"
+        why = getattr(error, "strerror", None) or "it is not a path"
         raise ProjectRefused(
             f"The path {path!r} cannot be opened: {why}. Expected: the root of a git repository on this machine, which "
             "Sluice's user may read."

@@ -1,7 +1,7 @@
-"""Removes secrets from what is quoted of a source tree.
+"""Removes secrets from text that is quoted from a source tree.
 
-A secret is seen by the form that a provider gives its keys, by its randomness, or by the name that it is assigned to.
-The rules for guests' texts (`redact_text`) do not hold here: of code that works with passwords they leave little.
+A secret is recognised by the format of a provider's keys, by its randomness, or by the name that it is assigned to. The
+rules for guests' texts (`redact_text`) are not used here: they would redact most code that works with passwords.
 """
 
 import re
@@ -14,7 +14,7 @@ from context_protection.core.redaction import mark
 _SHORTEST = 4  # characters of a value; hiding a shorter one would hide half of its line
 _LONGEST_LINE = 2_000  # characters in which a name and its value are looked for
 
-# Between the lines of a key: ends of lines, also escaped ones, and what quotes or marks them.
+# What separates the lines of a key: line ends, also escaped ones, and quotes or other marks around the lines.
 _BETWEEN = r"(?:\s|\\[nr]|[\"'`+>|#*,;-])"
 _PRIVATE_KEY = re.compile(
     r"(?P<begin>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----)"
@@ -22,11 +22,11 @@ _PRIVATE_KEY = re.compile(
     rf"[A-Za-z0-9+/=]{{16,}}(?:{_BETWEEN}{{1,20}}[A-Za-z0-9+/=]{{16,}})*"
     rf"(?:{_BETWEEN}{{1,20}}[A-Za-z0-9+/]{{1,16}}={{0,2}}(?={_BETWEEN}{{1,20}}END))?"
 )
-_PART_OF_KEY = re.compile(  # a line of one, without its begin
+_PART_OF_KEY = re.compile(  # a line of a private key whose first line is missing
     r"(?<![\w/=])(?=[A-Za-z0-9+/]{0,60}[a-z])(?=[A-Za-z0-9+/]{0,60}[A-Z])(?=[A-Za-z0-9+/]{0,60}\d)"
     r"[A-Za-z0-9+/]{60,}={0,2}(?![\w/=])"
 )
-# Forms that detect-secrets does not know, or knows with a slower pattern.
+# Formats that detect-secrets does not know, or matches with a slower pattern.
 _KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|gl[a-z]{2,5}-[\w-]{20,}|AIza[\w-]{30,}|xox[a-z]-[\w-]{10,}"
     r"|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|dop_v1_\w{20,}|sk-[A-Za-z0-9]{20,}"
@@ -60,7 +60,7 @@ _QUOTED = re.compile(
 )
 _ENTROPY = 4.5  # bits per character, above which a quoted text is random
 _RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?!\d+\.|[A-Za-z_]\w*\.[A-Za-z_])")
-_TELLING = re.compile(r"(?=.*[^A-Za-z]).{7,}")  # hidden wherever it stands
+_TELLING = re.compile(r"(?=.*[^A-Za-z]).{7,}")  # a value that is hidden in all lines of the text
 _MAY_BE_KEY = re.compile(r"(?=[^/\s]{0,200}\d)[^/\s]{16,}")
 _MAY_SET = re.compile(rf"(?:{_NAMES}|pass|auth|bearer|BEGIN )[\w.'\"\]-]{{0,60}}\s{{0,9}}[=:>]", re.IGNORECASE)
 _LONG_AND_MIXED = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{24,}")
@@ -76,8 +76,8 @@ class _Entropy(Protocol):
 
 
 def sanitized(text: str, known: Iterable[str] = ()) -> str:
-    """The text with a mark such as `[withheld: key]` in place of each secret; the same text if there is none.
-    `known`: values that are secrets wherever they stand."""
+    """The text with a mark such as `[withheld: key]` in place of each secret; the same text if there is none. `known`:
+    further values to hide."""
     text = _PRIVATE_KEY.sub(rf"\g<begin>{mark('private key')}", text)
     text = _KEY.sub(mark("key"), _PART_OF_KEY.sub(mark("key"), text))
     text = _IN_URL.sub(_without_password, text)
@@ -92,28 +92,29 @@ def sanitized(text: str, known: Iterable[str] = ()) -> str:
 
 
 def sanitized_name(name: str) -> str:
-    """The same for a name or a path, at no cost where it is too short for a key."""
+    """Like `sanitized`, for a name or a path. Quick if it cannot hold a key."""
     return sanitized(name) if _MAY_BE_KEY.search(name) else name
 
 
 def assigned_in(lines: Iterable[str]) -> frozenset[str]:
-    """The values that these lines assign to names of secrets, but for plain words: not to be shown anywhere."""
+    """The values, except plain words, that these lines assign to secret-like names. They must not be shown anywhere."""
     values = (each for line in lines if _has_hint(line) for each in _by_name(line[:_LONGEST_LINE]))
     return frozenset(filter(_TELLING.fullmatch, values))
 
 
 def may_set_secret(line: str) -> bool:
-    """Quickly, whether a line gives a name of a secret a value, if only a plain word: none of it is worth quoting."""
+    """A quick check whether a line assigns any value, even a plain word, to a secret-like name. Such lines are not
+    quoted."""
     return bool(_MAY_SET.search(line))
 
 
 def may_be_key(word: str) -> bool:
-    """Quickly, whether a word has the form of a key."""
+    """A quick check whether a word has the format of a key."""
     return bool(_KEY.match(word) or _LONG_AND_MIXED.match(word))
 
 
 def _has_hint(line: str) -> bool:
-    """Quickly, whether a line may name a secret."""
+    """A quick check whether a line may name a secret."""
     low = line.lower()
     return any(hint in low for hint in _HINTS)
 
@@ -147,7 +148,8 @@ def _by_name(line: str) -> Iterator[str]:
 
 
 def _is_value(text: str) -> bool:
-    """Source is full of names of secrets in quotes: labels, messages, fields, calls."""
+    """Whether a text may be a secret. Source code also quotes mere names of secrets, in labels, messages, fields and
+    calls."""
     if len(text) < _SHORTEST or any(each in text for each in "(){}<>[]$ "):
         return False
     return not (_NAME.fullmatch(text) and _NAMED.search(text))
@@ -155,8 +157,8 @@ def _is_value(text: str) -> bool:
 
 @cache
 def _detectors() -> tuple[tuple[_Detector, ...], _Entropy]:
-    """By form, and by randomness. They connect to no provider. Imported when first used, as that takes a third of a
-    second."""
+    """The detectors by format, and the one by randomness. They connect to no provider. They are imported when first
+    used, because that takes a third of a second."""
     from detect_secrets.plugins import (
         artifactory,
         aws,

@@ -12,7 +12,7 @@ MOST_NAMES = 20  # in an error
 
 
 def selected_project(arguments: Mapping[str, Any], caller: Caller) -> KnownProject:
-    """The one that is named, or the only one that the caller may read. Raises InvalidArgument or NotFound."""
+    """The project that the call names, or the only one that the caller may read. Raises InvalidArgument or NotFound."""
     projects = projects_for(caller)
     name = arguments.get(PROJECT)
     if not projects:

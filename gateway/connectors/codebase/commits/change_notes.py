@@ -1,4 +1,4 @@
-"""Reads the kind of a change from the notes that it brings for the project's changelog."""
+"""Reads the kind of a change from the changelog notes that it adds."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _IN_LINE = re.compile(rf"[-*+#.:\s]*(?:[\w@/\"'][\w@/\"'.-]*::?\s*[\"']?)?(?:\w+
 _MINOR = re.compile(r"\s*[\"'][^\"']+[\"']\s*:\s*[\"']?minor\b")  # the front matter of a change set
 _HEADING = re.compile(r"#{2,5}\s")
 _RELEASE = re.compile(r"(#+\s*)?\[?v?\d+\.\d+\.\d+\b")
-_HUNKS, _LINES, _LONG = 20, 100, 200  # of a note, of a hunk, and characters of a line that are read
+_HUNKS, _LINES, _LONG = 20, 100, 200  # what is read: hunks of a note, lines of a hunk, characters of a line
 
 
 def is_note(path: str) -> bool:
@@ -29,7 +29,7 @@ def is_note(path: str) -> bool:
 
 def noted_kind(files: Iterable[FileChange]) -> str:
     """The kind of change that the notes among the files state: "release" if they gain the heading of a version, "feat"
-    or "fix" if they state that alone, otherwise empty."""
+    or "fix" if they state only that one, otherwise empty."""
     found = {kind for file in files if is_note(file.path) for kind in _kinds(file)}
     return "release" if "release" in found else found.pop() if len(found) == 1 else ""
 
@@ -41,7 +41,8 @@ def _kinds(file: FileChange) -> Iterator[str]:
 
 
 def _kinds_of_lines(hunk: Hunk) -> Iterator[str]:
-    """A line that does not say what it is stands under a heading that may: "### Fixed"."""
+    """An added line has the kind that the heading above it states, such as "### Fixed", or else the kind that it states
+    itself."""
     heading: list[str] = []
     for line in hunk.lines[:_LINES]:
         text = line.text[:_LONG]

@@ -1,4 +1,4 @@
-"""Definitions in the lines of a diff: a light pattern a language, since a hunk is rarely a whole that parses."""
+"""Finds definitions in the lines of a diff, with a few patterns per language, because a hunk can rarely be parsed."""
 
 import re
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ _PUBLIC = {
     "java": re.compile(r"\s*public\s"),
     "php": re.compile(r"\s*public\s"),
 }
-_BARE_CALLS = ("javascript", "java", "c")  # `if (a) {` has the form of a method
+_BARE_CALLS = ("javascript", "java", "c")  # languages in which `if (a) {` looks like a method
 _KEYWORDS = frozenset(
     ("if", "for", "while", "switch", "return", "else", "catch", "do", "new", "await", "function", "super")
 )
@@ -58,7 +58,7 @@ _KEYWORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """`signature`: the line, without the indentation. `public`: others may use it, as far as its line tells."""
+    """`signature`: the line, without the indentation. `public`: judging by the line, other code may use it."""
 
     name: str
     signature: str

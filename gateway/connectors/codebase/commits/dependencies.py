@@ -1,4 +1,4 @@
-"""Versions of dependencies that a change sets, by the lines of the manifests. Lock files repeat these."""
+"""Dependencies that a change adds, removes or updates, read from the manifests. Lock files only repeat them."""
 
 import re
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _NO_DEPENDENCY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class DependencyChange:
-    """`old` is None where the dependency is new, `new` is None where it is gone. `path`: the manifest."""
+    """`old` is None if the dependency was added, `new` is None if it was removed. `path`: the manifest."""
 
     name: str
     old: str | None

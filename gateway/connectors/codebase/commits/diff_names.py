@@ -12,11 +12,11 @@ NOWHERE = "/dev/null"
 
 
 class DiffRefused(ValueError):
-    """A text that is no diff, or that names a path outside the tree. The message names sinceDiff."""
+    """The text is not a diff, or names a path outside the tree. The message names sinceDiff."""
 
 
 def unquoted(name: str) -> str:
-    """Git quotes a name with odd characters as a C string of bytes. Bytes that are no UTF-8 become surrogates."""
+    """Git quotes a name with odd characters as a C string of bytes. Bytes that are not UTF-8 become surrogates."""
     found = _QUOTED.fullmatch(name)
     if not found:
         return name
@@ -30,13 +30,13 @@ def unquoted(name: str) -> str:
 
 
 def of_header_line(line: str) -> str:
-    """The name behind "--- " or "+++ ": a tab ends it, and a date follows."""
+    """The name after "--- " or "+++ ". It ends at a tab, which a date follows."""
     quoted = _QUOTED.match(line)
     return unquoted(quoted[0]) if quoted else line.partition("\t")[0].rstrip()
 
 
 def of_git_line(names: str) -> tuple[str, str] | None:
-    """Both names behind "diff --git ", without prefixes; None where the line does not tell where the second begins."""
+    """Both names after "diff --git ", without prefixes; None if it is unclear where the second one begins."""
     both = _halves(names)
     return without_prefixes(*both) if both else None
 
@@ -48,7 +48,7 @@ def _halves(names: str) -> tuple[str, str] | None:
     if names.endswith('"') and ' "' in names:
         old, new = names.split(' "', 1)
         return old, unquoted(f'"{new}')
-    middle = len(names) // 2  # without a rename both names are the same, and the prefixes equally long
+    middle = len(names) // 2  # without a rename, both names are the same and their prefixes equally long
     if (
         names[middle : middle + 1] == " "
         and without_prefixes(names[:middle], names[middle + 1 :])[0]
@@ -60,7 +60,7 @@ def _halves(names: str) -> tuple[str, str] | None:
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
-    """The same name on both sides has no prefix, whatever it begins with; two different prefixes are taken off."""
+    """Removes prefixes that differ. If both names are the same, they have no prefix, whatever they begin with."""
     if NOWHERE in (old, new):
         return _bare(old), _bare(new)
     if old != new and _PREFIX.match(old) and _PREFIX.match(new) and old[0] != new[0]:
@@ -79,7 +79,7 @@ def _bare(name: str) -> str:
 def inside(path: str) -> str:
     """The path, if it stays inside the tree."""
     if not path or "\0" in path:
-        raise DiffRefused(f"sinceDiff names the path {path!r}, which is no file name. {_EXPECTED}")
+        raise DiffRefused(f"sinceDiff names the path {path!r}, which is not a file name. {_EXPECTED}")
     if path.startswith(("/", "\\")) or _DRIVE.match(path):
         raise DiffRefused(f"sinceDiff names the absolute path {path!r}. {_EXPECTED}")
     if ".." in path.replace("\\", "/").split("/"):

@@ -1,5 +1,5 @@
-"""Reads a diff's text: git's in all its forms, and plain unified ones. A hunk's counts say where it ends, so that its
-lines are never taken for headers."""
+"""Reads the text of a diff: git's in all its forms, and plain unified ones. The counts in a hunk's header say where the
+hunk ends, so its lines are never mistaken for headers."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ MAX_BYTES = 1_000_000
 
 _GIT = "diff --git "
 _COMBINED = re.compile(r"diff --(?:cc|combined) (.+)")
-# Longer numbers are no line numbers, and Python refuses to read very long ones.
+# Longer numbers cannot be line numbers, and Python refuses to parse very long ones.
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
 _COMBINED_HUNK = re.compile(r"(@@@+) ((?:-\d{1,9}(?:,\d{1,9})? )+)\+(\d{1,9})(?:,(\d{1,9}))? @@@+ ?(.*)")
 _HEADER = re.compile(
@@ -32,7 +32,7 @@ _GITLINK = 0o160000
 
 
 def read_diff(text: str) -> ChangeSet:
-    """Raises DiffRefused for a text without a diff, a too long one, and one whose paths lead out of the tree."""
+    """Raises DiffRefused if the text holds no diff, is too long, or names paths that lead out of the tree."""
     if not text.strip():
         raise DiffRefused("sinceDiff is empty. Expected: the output of `git diff`. Omit it to use the work tree.")
     size = len(text.encode(errors="surrogatepass"))
@@ -52,7 +52,7 @@ def read_diff(text: str) -> ChangeSet:
 
 @dataclass
 class _File:
-    """A file of the diff while it is read. Its names are None until a line has given them."""
+    """A file of the diff while it is read. Its names are None until a line states them."""
 
     old: str | None = None
     new: str | None = None
@@ -67,7 +67,7 @@ class _File:
     hunks: list[Hunk] = field(default_factory=list)
 
     @property
-    def says_something(self) -> bool:
+    def has_change(self) -> bool:
         return bool(
             self.renamed or self.added or self.deleted or self.binary or self.submodule or self.old_mode or self.hunks
         )
@@ -151,7 +151,7 @@ class _DiffText:
             elif line.startswith((_GIT, "diff --cc ", "diff --combined ", "From ", "commit ")):
                 break
             self._at += 1
-        if self._at >= len(self._lines) and not file.says_something:
+        if self._at >= len(self._lines) and not file.has_change:
             self.truncated = file.cut = True
         return file
 
@@ -190,7 +190,7 @@ class _DiffText:
         lines: list[DiffLine] = []
         while self._at < len(self._lines) and (old > 0 or new > 0):
             line = self._line()
-            mark, text = line[:1] or " ", line[1:]  # mail programs cut the blank of an empty line
+            mark, text = line[:1] or " ", line[1:]  # mail programs strip the space that marks an empty line
             if mark not in "+- \\" or (mark == "-" and old <= 0) or (mark == "+" and new <= 0):
                 break
             self._at += 1
@@ -206,7 +206,8 @@ class _DiffText:
         return tuple(lines)
 
     def _combined_lines(self, file: _File, parents: int, new: int) -> tuple[DiffLine, ...]:
-        """A merge's lines: a column a parent. A line that one parent lacks counts as added."""
+        """The lines of a merge, with a column of marks for each parent. A line that one parent lacks counts as
+        added."""
         lines: list[DiffLine] = []
         while self._at < len(self._lines):
             columns = self._line()[:parents]
@@ -221,7 +222,8 @@ class _DiffText:
         return tuple(lines)
 
     def _cut(self, file: _File, lines: list[DiffLine]) -> None:
-        """The hunk is shorter than it says. Where the text ends within a line, half a line is no evidence."""
+        """Marks a hunk that is shorter than its header says as cut. If the text ends within a line, that line is
+        dropped."""
         self.truncated = file.cut = True
         if lines and self._at >= len(self._lines) and not self._whole:
             lines.pop()
@@ -255,7 +257,7 @@ def _take_header(file: _File, name: str, value: str) -> None:
 
 
 def _merged(files: list[FileChange]) -> tuple[FileChange, ...]:
-    """A series of patches, and a file that became a link, name one path more than once."""
+    """Merges changes of the same path, which occur in a series of patches, and for a file that became a link."""
     by_path: dict[str, FileChange] = {}
     for file in files:
         before = by_path.pop(file.path, None)

@@ -12,7 +12,7 @@ from gateway.connectors.codebase.git.changes import ChangeSet, DiffLine, FileCha
 from gateway.connectors.codebase.tree.path_kinds import PathKind, kind_of, language_of
 
 _SHORT = 8  # characters; a line that is not longer, such as a bracket, is too common to count as moved
-_MOST_MOVED = 40_000  # lines of a diff that are searched for moved ones: more would hardly change the share
+_MOST_MOVED = 40_000  # lines of a diff that are searched for moved ones; more would hardly change the share
 # A comment line starts with one of these, in any language.
 COMMENT = ("#", "//", "/*", "*", "--", '"""', "'''", "<!--")
 
@@ -70,7 +70,7 @@ class ChangeFacts:
 
 
 def facts_of(changes: ChangeSet, has_left: Callable[[], bool] = lambda: True) -> ChangeFacts:
-    """Looks at the first file in any case, and at the others for as long as `has_left` returns true."""
+    """Always reads the first file, and the others for as long as `has_left` returns true."""
     first, rest = changes.files[:1], changes.files[1:]
     files = tuple(map(_file_facts, chain(first, takewhile(lambda _: has_left(), rest))))
     everywhere = {name for file in files for name in (*file.added, *(new for _, new in file.renamed))}
@@ -84,8 +84,7 @@ def facts_of(changes: ChangeSet, has_left: Callable[[], bool] = lambda: True) ->
 
 
 def plain_facts_of(changes: ChangeSet) -> ChangeFacts:
-    """The facts that need no definitions and dependencies: for a change where reading those failed, or was not within
-    the budget."""
+    """The facts that need no definitions and dependencies, for a change where reading those failed."""
     return ChangeFacts(tuple(map(_plain_facts, changes.files)), (), (), 0.0, changes.truncated)
 
 
@@ -118,8 +117,8 @@ def _file_facts(file: FileChange) -> FileFacts:
 def _plain_facts(file: FileChange) -> FileFacts:
     language = language_of(file.path)
     texts = [(line.mark, line.text.strip()) for line in lines_of(file) if line.mark != " "]
-    said = [text for _, text in texts if text]
-    comments = bool(said) and bool(language) and all(text.startswith(COMMENT) for text in said)
+    nonempty = [text for _, text in texts if text]
+    comments = bool(nonempty) and bool(language) and all(text.startswith(COMMENT) for text in nonempty)
     blanks = bool(texts) and _squeezed(texts, "+") == _squeezed(texts, "-")
     return FileFacts(
         change=file,
@@ -138,7 +137,7 @@ def _definitions(file: FileChange, mark: str, language: str) -> dict[str, Define
 
 
 def _renamed(gone: list[Defined], come: list[Defined]) -> tuple[tuple[str, str], ...]:
-    """(old, new) of definitions whose lines differ in the name alone. Where several lines fit, there is no pair."""
+    """(old, new) of definitions whose lines differ only in the name. If several lines match, there is no pair."""
     shapes: dict[str, list[Defined]] = {}
     for each in come:
         shapes.setdefault(_shape(each), []).append(each)
@@ -152,9 +151,9 @@ def _shape(definition: Defined) -> str:
 
 
 def _inside(file: FileChange, language: str, named: set[str]) -> tuple[str, ...]:
-    """The definitions that have changed lines in their body, without those that are `named`. Which definition a line
-    belongs to: at first the one in the hunk's heading, where git writes the last definition above the hunk; then the
-    last one on an unchanged line. It ends at a changed line that defines something or is not indented."""
+    """The definitions that have changed lines in their body, without those that are `named`. A line belongs to the last
+    definition on an unchanged line above it in the hunk, or else to the one in the hunk's heading, where git writes the
+    last definition above the hunk. A definition ends at a changed line that defines something or is not indented."""
     found: dict[str, None] = {}
     for hunk in file.hunks:
         current = definition_in(hunk.heading, language)
@@ -170,7 +169,7 @@ def _inside(file: FileChange, language: str, named: set[str]) -> tuple[str, ...]
 
 
 def _squeezed(texts: list[tuple[str, str]], mark: str) -> str:
-    """One side of the diff, without what a formatter changes."""
+    """One side of the diff, without the white space and separators that a formatter changes."""
     return "".join("".join(text.split()) for each, text in texts if each == mark).replace(",", "").replace(";", "")
 
 
@@ -185,6 +184,6 @@ def _moved(files: tuple[FileChange, ...]) -> float:
 
 
 def _without_moved(file: FileFacts, come: set[str]) -> FileFacts:
-    """Without the broken names that some file of the change defines now: these were moved, so that callers may still
-    find them."""
+    """Without the broken names that some file of the change defines now: these were moved, so callers may still find
+    them."""
     return replace(file, broken=tuple(name for name in file.broken if name not in come))

@@ -1,5 +1,5 @@
-"""Which type and scope a project's authors would give to a change, as in `fix(parser): …`: the past commits that have
-them vote, and the more similar a commit's paths are to those of the change, the more its vote counts."""
+"""Which type and scope a project's authors would give to a change, as in `fix(parser): …`: past commits with a type and
+scope vote. The more similar a commit's paths are to those of the change, the more its vote counts."""
 
 import re
 from collections import Counter, defaultdict
@@ -15,7 +15,7 @@ from gateway.connectors.codebase.git.past_commit import PastCommit
 from gateway.connectors.codebase.tree.path_kinds import kind_of
 
 _PAST = 2_000  # commits with a type, newest first; older ones add little
-_SHARPNESS = 4  # how much more a similar commit counts than a less similar one
+_SHARPNESS = 4  # exponent of the similarity; a higher one favours the most similar commits
 _SUBJECT = re.compile(r"([A-Za-z]+)(?:\(([^)]*)\))?!?: ")
 _SPELLINGS = {"tests": "test", "doc": "docs", "feature": "feat"}
 
@@ -28,8 +28,8 @@ class _Case:
 
 
 class Habits:
-    """Made once, and asked about any number of changes. `commits`: newest first; those that are not needed are not
-    read. `shares`: of each type among all past commits, adding up to 1."""
+    """Built once, and used for any number of changes. `commits`: newest first; read only as far as needed. `shares`:
+    the share of each type among all past commits, adding up to 1."""
 
     def __init__(self, commits: Iterable[PastCommit]) -> None:
         cases = list(islice(filter(None, map(_case, commits)), _PAST))
@@ -58,8 +58,8 @@ class Habits:
         return {each: (by_type[each] + 0.02 * self.shares[each]) / (total + 0.02) for each in TYPES}
 
     def type_leanings(self, paths: Sequence[str]) -> dict[str, float]:
-        """How much the places of the change speak for each type, all marks together: above 0 where commits of the type
-        have them more often than others do."""
+        """How much the change's features speak for each type: above 0 if commits of the type have them more often than
+        others do."""
         known = [self._types_of[mark] for mark in sorted(_marks(paths)) if mark in self._types_of]
         return {each: self._leaning(each, known) / sqrt(max(1, len(known))) for each in TYPES}
 
@@ -70,7 +70,7 @@ class Habits:
         )
 
     def scope_of(self, paths: Sequence[str], kind: str) -> str | None:
-        """The scope that the authors would give a change of this type, None where they would give none."""
+        """The scope that the authors would give a change of this type; None if they would give none."""
         return self._scopes.scope_of(paths, kind, self._likenesses(paths)) if self._cases else None
 
     def _likenesses(self, paths: Sequence[str]) -> list[float]:
@@ -99,7 +99,8 @@ def _case(commit: PastCommit) -> _Case | None:
 
 
 def _marks(paths: Sequence[str]) -> frozenset[str]:
-    """The features by which commits are compared: folders, names, endings and kinds of files, and about how many."""
+    """The features by which commits are compared: folders, file names, file endings, kinds of files, and the rough
+    number of files."""
     names = [path.rpartition("/")[2] for path in paths[:MOST_PATHS]]
     kinds = {kind_of(path).value for path in paths[:MOST_PATHS]}
     return frozenset(

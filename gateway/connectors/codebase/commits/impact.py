@@ -53,13 +53,13 @@ def _severity(facts: ChangeFacts) -> ImpactSeverity:
 
 
 def _major(change: DependencyChange) -> bool:
-    """Another first number, or a dependency that is gone."""
+    """Whether the major version differs, or the dependency was removed."""
     old, new = (re.search(r"\d+", version or "") for version in (change.old, change.new))
     return bool(old and (new is None or old[0] != new[0]))
 
 
 def _areas(facts: ChangeFacts) -> tuple[str, ...]:
-    """The folders of the change, those with the most changed lines first; for files of the root, their kind."""
+    """The folders of the change, those with the most changed lines first. Files in the root count under their kind."""
     lines: Counter[str] = Counter()
     for file in facts.files:
         folders = file.change.path.split("/")[:-1]

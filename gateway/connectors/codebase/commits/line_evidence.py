@@ -1,4 +1,5 @@
-"""Evidence in the lines of source: how its hunks are made, and how a line differs from the one that it replaces."""
+"""Evidence in the lines of source: what its hunks add and remove, and how a line differs from the one that it
+replaces."""
 
 import re
 from collections import Counter
@@ -14,8 +15,8 @@ _CONDITION = re.compile(r"^\s*(\}\s*)?(if|unless|while|elif|else if|when|guard|m
 _STRING = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _LONG = 400  # characters of a line that are read
-_HUNKS = 500  # that are looked at
-_REPLACED = 20  # lines of a hunk up to which each is compared with the one in its place
+_HUNKS = 500  # that are read
+_REPLACED = 20  # lines of a hunk up to which each is compared with the one that replaces it
 
 
 def of_hunks(files: Iterable[FileChange]) -> dict[str, float]:
@@ -35,7 +36,7 @@ def of_hunks(files: Iterable[FileChange]) -> dict[str, float]:
 
 
 def rough(number: int) -> int:
-    """0 to 8: the magnitude."""
+    """The binary magnitude of the number, 0 to 8."""
     return min(8, int(log2(number + 1)))
 
 
@@ -50,14 +51,14 @@ def is_typo(old: str, new: str) -> bool:
 
 
 def replaced(hunk: Hunk) -> list[tuple[str, str]]:
-    """(old, new) of the lines where as many come as go."""
+    """(old, new) of each replaced line, if the hunk adds as many lines as it removes; otherwise none."""
     gone = [line.text[:_LONG] for line in hunk.lines if line.mark == "-"]
     come = [line.text[:_LONG] for line in hunk.lines if line.mark == "+"]
     return list(zip(gone, come, strict=True)) if len(gone) == len(come) <= _REPLACED else []
 
 
 def differing_words(old: str, new: str) -> list[tuple[str, str]]:
-    """The pairs of words that differ, where both lines have as many."""
+    """The pairs of words that differ, if both lines have the same number of words; otherwise none."""
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
     return [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]] if len(before) == len(after) else []
 

@@ -1,4 +1,4 @@
-"""The message of a change: candidates for the title, the most telling first, then a body as long as allowed.
+"""The message of a change: the title is the first of several candidates that fits; the body is as long as allowed.
 Every sentence is checked against the diff before it is used."""
 
 from collections.abc import Iterable, Iterator
@@ -53,8 +53,8 @@ def commit_message(
     scope: str | None = None,
     max_length: int = LENGTH_MAX,
 ) -> CommitMessage:
-    """`truth`: of the files that were looked at. `scope`: the caller's, else the one that the project's past suggests.
-    `max_length`: characters of the whole."""
+    """`truth`: of the files that were read. `scope`: the caller's, or None for the one that the project's history
+    suggests. `max_length`: characters of the whole message."""
     if not LENGTH_MIN <= max_length <= LENGTH_MAX:
         raise ValueError(f"maxLength is {max_length}. Expected: a number from {LENGTH_MIN} to {LENGTH_MAX:,}.")
     kind = type_of(facts, habits)
@@ -114,7 +114,7 @@ def _sentences(facts: ChangeFacts, kind: str) -> Iterator[str]:
 
 
 def _with_folder(file: FileFacts) -> tuple[str, ...]:
-    """The folder and the name of a file such as package.json, of which a project has many; nothing of others."""
+    """The folder and name of a file such as package.json, whose name is common in a project; empty for other files."""
     folders, _, name = file.change.path.rpartition("/")
     is_common = file.kind is PathKind.DEPENDENCIES or name.partition(".")[0].lower() in _NAMES_OF_MANY
     return (f"{folders.rpartition('/')[2]}/{name}",) if folders and is_common else ()
@@ -138,7 +138,8 @@ _MAIN_KIND = {"docs": PathKind.DOCS, "test": PathKind.TEST, "ci": PathKind.CI, "
 
 
 def main_file(facts: ChangeFacts, kind: str) -> FileFacts:
-    """The file that the title is about: of the kind that the type names, then source, then the most changed."""
+    """The file that the title is about. Files of the kind that the type names come first, then source, then other files
+    than lock files, then the most changed."""
     wanted = _MAIN_KIND.get(kind, PathKind.SOURCE)
 
     def rank(file: FileFacts) -> tuple[bool, bool, bool, int, str]:
@@ -149,7 +150,8 @@ def main_file(facts: ChangeFacts, kind: str) -> FileFacts:
 
 
 def broken_names(facts: ChangeFacts) -> tuple[str, ...]:
-    """Public names that are gone for good. A cut diff may hold them in its missing part."""
+    """Public names that the change removes, outside of folders for internal use. None for a cut diff, which may define
+    them in its missing part."""
     if facts.truncated:
         return ()
     inner = ("internal", "private", "cmd", "scripts", "examples", "playground", "bench", "benches")
@@ -168,7 +170,8 @@ def by_weight(files: Iterable[FileFacts]) -> list[FileFacts]:
 
 
 def file_list(lines: Iterable[str], count: int, room: int) -> str:
-    """The first of the lines that fit into `room` characters, and how many of `count` files they leave out."""
+    """As many of the lines as fit into `room` characters, and a last one with the number of files, out of `count`, that
+    they leave out."""
     found: list[str] = []
     for at, line in enumerate(lines):
         left = count - at - 1

@@ -9,7 +9,7 @@ _UNSHOWN = re.compile(r"[\x00-\x1f\x7f`\"\ud800-\udfff\u2028\u2029]")
 
 def shown(name: str) -> str:
     """Without secrets, and without what would break a line or a quotation: control characters, quotes, bytes that are
-    no UTF-8."""
+    not UTF-8."""
     return sanitized_name(_UNSHOWN.sub("\ufffd", name))
 
 

@@ -1,4 +1,4 @@
-"""The words by which one small change differs from another: what only one side of it names."""
+"""Finds the words that characterise a small change: those that occur only on one side of it."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ _WORD = re.compile(r"[A-Za-z_@][\w@]*(?:[./:-][\w@]+)*[?!]?|\d+(?:\.\d+)+[\w.-]*
 _WORD_OR_NUMBER = re.compile(rf"{_WORD.pattern}|\b\d+\b")
 _VERSION = re.compile(r"(?<=[:/@])v?\d+\..*")
 _TEST = re.compile(r"""\b(?:it|test|describe|specify|scenario)(?:\.\w+)*\(\s*(["'`])([^"'`$\\]{4,60})\1""")
-_LONG = 400  # characters of a line that are read: the rest is data, or made by a tool
+_LONG = 400  # characters of a line that are read; the rest is data, or generated
 _COMMON = frozenset(
     re.findall(
         r"\w+",
@@ -27,7 +27,7 @@ _COMMON = frozenset(
 
 
 def gained_tests(file: FileChange) -> tuple[str, ...]:
-    """The descriptions of the tests that a file gains."""
+    """The descriptions of the tests that the change adds to a file."""
     sides: dict[str, list[str]] = {"+": [], "-": [], " ": []}
     for line in lines_of(file):
         for found in _TEST.finditer(line.text[:_LONG]):
@@ -36,7 +36,7 @@ def gained_tests(file: FileChange) -> tuple[str, ...]:
 
 
 def turned(file: FileChange) -> tuple[str, str] | None:
-    """(old, new) where a word takes the place of another on a line that is else the same, everywhere."""
+    """(old, new) if the whole change consists of replacing the word `old` by `new`."""
     pairs: Counter[tuple[str, str]] = Counter()
     for hunk in file.hunks:
         gone = [line.text for line in hunk.lines if line.mark == "-"]
@@ -52,7 +52,8 @@ def turned(file: FileChange) -> tuple[str, str] | None:
 
 
 def first_turned(file: FileChange) -> tuple[str, str] | None:
-    """(old, new) of the first line that differs in one word or number alone, where as many lines come as go."""
+    """(old, new) of the first replaced line that differs in only one word or number. Hunks that add more or fewer lines
+    than they remove are skipped."""
     for hunk in file.hunks:
         gone = [line.text for line in hunk.lines if line.mark == "-"]
         come = [line.text for line in hunk.lines if line.mark == "+"]
@@ -78,7 +79,8 @@ def _turned(old: str, new: str, word: re.Pattern[str] = _WORD) -> tuple[str, str
 
 
 def _differing(old: str, new: str) -> tuple[str, str]:
-    """Without the names before a version that both have: org.example:core:1.2 and :1.3."""
+    """Only the versions, if the same name precedes both: 1.2 and 1.3 of org.example:core:1.2 and
+    org.example:core:1.3."""
     versions = _VERSION.search(old), _VERSION.search(new)
     if versions[0] and versions[1] and old[: versions[0].start()] == new[: versions[1].start()]:
         return versions[0][0], versions[1][0]
@@ -86,7 +88,7 @@ def _differing(old: str, new: str) -> tuple[str, str]:
 
 
 def salient(file: FileChange, mark: str) -> tuple[str, ...]:
-    """Words that only this side has ("+" or "-"): names first, then frequent and longer ones."""
+    """Words that only lines with this mark ("+" or "-") have: names of code first, then frequent and longer words."""
     sides: dict[str, Counter[str]] = {"+": Counter(), "-": Counter(), " ": Counter()}
     for line, start in _read_from(file):
         if not may_set_secret(line.text[max(0, start - _LONG) : start + _LONG]):
@@ -98,7 +100,8 @@ def salient(file: FileChange, mark: str) -> tuple[str, ...]:
 
 
 def _read_from(file: FileChange) -> Iterator[tuple[DiffLine, int]]:
-    """Each line, and from where it is read: a long one that replaces another, from where they differ."""
+    """Each line, and the position from which it is read. A long line that replaces another is read from where they
+    differ."""
     for hunk in file.hunks:
         gone = [line.text for line in hunk.lines if line.mark == "-"]
         come = [line.text for line in hunk.lines if line.mark == "+"]
@@ -112,7 +115,7 @@ def _read_from(file: FileChange) -> Iterator[tuple[DiffLine, int]]:
 
 
 def _differs_from(old: str, new: str) -> int:
-    """Where the word begins that differs first; 0 in lines that are read whole."""
+    """Where the first word that differs begins; 0 for lines that are read whole."""
     if max(len(old), len(new)) <= _LONG:
         return 0
     start = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)

@@ -1,5 +1,5 @@
-"""Which scopes a project's authors gave: by the scopes of similar commits, and by folders and files whose names are
-scopes."""
+"""Predicts the scope of a change from the scopes of similar past commits, and from folders and files whose names serve
+as scopes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,16 +10,16 @@ from math import exp, log
 
 from gateway.connectors.codebase.commits.scope_places import MOST_PATHS, ScopePlaces, plain_name, prefixes, words_of
 
-_OF_BOTS = 0.2  # how much a bot's commit counts: people write otherwise
-_SHARPNESS = 4  # how much more a similar commit counts than a less similar one
-_FADING = 500  # commits after which one counts for a third
-_NEWEST = 100  # commits that tell which scopes are given nowadays
-_LAST, _LAST_OF_TYPE = 20, 30  # commits that tell whether scopes are given nowadays
-_PATHS = 20  # of a change, whose own past is looked at
-_MOST_VOTED = 16  # scopes that are weighed, besides those of places
-_FEW = 2  # commits from which a place has a past
+_OF_BOTS = 0.2  # weight of a bot's commit, as people write differently
+_SHARPNESS = 4  # exponent of the similarity; a higher one favours the most similar commits
+_FADING = 500  # a commit counts for about a third after this many newer ones
+_NEWEST = 100  # commits that show which scopes are in use now
+_LAST, _LAST_OF_TYPE = 20, 30  # commits that show whether scopes are in use now
+_PATHS = 20  # of a change, for which earlier commits are looked up
+_MOST_VOTED = 16  # candidates by votes, besides those by places
+_FEW = 2  # commits; the history of a path with fewer is not used
 
-# How much each piece of evidence speaks for a scope, and for none. Fitted to commits of public projects.
+# Weights of the evidence for a scope, and for no scope. Fitted to commits of public projects.
 _FOR_A_SCOPE: Mapping[str, float] = {
     "votes": 0.51,
     "nowadays": 0.44,
@@ -57,7 +57,7 @@ class NamedCommit:
 
 
 class _Shares:
-    """Scopes by their plain names, and how much of all they are."""
+    """The weighted counts of scopes, and their share of the total."""
 
     def __init__(self) -> None:
         self.counts: defaultdict[str, float] = defaultdict(float)
@@ -68,15 +68,16 @@ class _Shares:
         self.total += weight
 
     def of(self, name: str, *, expected: float = 0.0, doubt: float = 0.0) -> float:
-        """`expected`: the share that it seems to have where nothing is known, for as many commits as `doubt` says."""
+        """The share of a scope. `expected`: the share that is assumed before any commit is counted, with the weight of
+        `doubt` commits."""
         total = self.total + doubt
         return (self.counts.get(name, 0.0) + doubt * expected) / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """`votes`: of similar commits. `places`: see ScopePlaces.candidates. `pasts`: the scopes of the commits to each of
-    its paths. `parts`: plain names of its folders and files. `words`: in the names of these."""
+    """`votes`: of similar commits. `places`: see ScopePlaces.candidates. `pasts`: for each of its paths, the scopes of
+    earlier commits. `parts`: plain names of its folders and files. `words`: the words in these names."""
 
     type: str
     votes: _Shares
@@ -115,7 +116,8 @@ class ScopeHabits:
         }
 
     def scope_of(self, paths: Sequence[str], kind: str, likenesses: Sequence[float]) -> str | None:
-        """`kind`: the type of the change. `likenesses`: of each commit to it, 0 to 1."""
+        """None for no scope. `kind`: the type of the change. `likenesses`: the similarity of each commit to it, 0 to
+        1."""
         change = self._change(paths, kind, likenesses)
         scores = {name: _score(_FOR_A_SCOPE, self._for_scope(name, change)) for name in self._candidates(change)}
         if not scores:
@@ -144,7 +146,7 @@ class ScopeHabits:
         return votes
 
     def _past_of(self, path: str) -> _Shares:
-        """Of the file, or of the lowest folder above it, that some commits changed."""
+        """The scopes of earlier commits to the file, or to the nearest folder above it that has enough of them."""
         known = (self._in[each] for each in reversed(prefixes(path)) if each in self._in)
         return next((shares for shares in known if shares.total >= _FEW), _Shares())
 
@@ -189,13 +191,13 @@ def _score(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float
 
 
 def _odds_of_none(commits: Iterable[NamedCommit]) -> float:
-    """The logarithm of how many give no scope against those that do."""
+    """The log odds that a commit has no scope."""
     given = [bool(plain_name(commit.scope)) for commit in commits]
     return log((given.count(False) + 1) / (given.count(True) + 1))
 
 
 def _odds(share: float) -> float:
-    """Their logarithm, bounded."""
+    """The log odds, bounded."""
     return log((share + 0.02) / (1.02 - min(1.0, share)))
 
 

@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-MOST_PATHS = 60  # of a commit: more tell little of any of them
-_DOUBT = 3  # commits by which a place seems less sure than it is
+MOST_PATHS = 60  # of a commit; more say little about each of them
+_DOUBT = 3  # commits that count against each place, so that few commits do not make one sure
 _BETWEEN_WORDS = re.compile(r"[-_.]")
-_JOINING = "-/._"  # what stands between the names of two folders
+_JOINING = "-/._"  # characters that join the names of two folders in a scope
 _ANY_FILE, _ANY_FOLDER = "a file", "the folder of a file"
 
-# From where a name is taken, as the folder above it or one of the constants, and how.
+# Where a name is taken from (the folder above it, or one of the constants), and how the scope is formed from it.
 _Source = tuple[str, str]
 
 
@@ -34,7 +34,7 @@ def words_of(paths: Sequence[str]) -> set[str]:
 
 
 class ScopePlaces:
-    """`commits`: the paths and the scope of each, "" for none, and how much it counts."""
+    """`commits`: the paths, the scope ("" for none) and the weight of each."""
 
     def __init__(self, commits: Iterable[tuple[Sequence[str], str, float]]) -> None:
         seen, named = defaultdict[_Source, float](float), defaultdict[_Source, float](float)
@@ -49,8 +49,8 @@ class ScopePlaces:
         self._sureness = {source: count / (seen[source] + _DOUBT) for source, count in named.items() if count > 1}
 
     def candidates(self, paths: Sequence[str]) -> dict[str, tuple[float, str]]:
-        """How sure it is that a place of the change gives it its scope, 0 to 1, and the scope as the place spells it.
-        The keys are plain names."""
+        """The scopes that the places of the change suggest, by plain name: how sure each is, 0 to 1, and how the place
+        spells it."""
         given: defaultdict[_Source, Counter[str]] = defaultdict(Counter)
         for path in paths[:MOST_PATHS]:
             for source, name in set(_names(path)):
@@ -65,14 +65,14 @@ class ScopePlaces:
 
 
 def _has_mark(scope: str, source: _Source) -> bool:
-    """Whether the scope is spelled with the mark that joins a name to the folder's, if there is one."""
+    """Whether the scope contains the character that joins a name to its folder's, if the source has one."""
     mark = source[1][-1]
     return mark in scope or mark not in _JOINING
 
 
 @lru_cache(maxsize=20_000)
 def _names(path: str) -> tuple[tuple[_Source, str], ...]:
-    """All names that the folders and the file of a path could give a scope."""
+    """All scopes that could be formed from the folders and the file of a path."""
     return tuple(_named(path.split("/")))
 
 
@@ -87,8 +87,8 @@ def _named(parts: Sequence[str]) -> Iterator[tuple[_Source, str]]:
 
 
 def _ways(name: str, above: str) -> Iterator[tuple[str, str]]:
-    """A name until its first full stop, that name without a word that others have too, such as test_, and that name
-    behind the one of the folder above it."""
+    """The ways to form a scope from a name: the whole name, the name without its first or last word (such as test_),
+    and the name joined to that of the folder above it."""
     if not name:
         return
     yield "whole", name

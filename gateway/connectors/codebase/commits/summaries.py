@@ -6,8 +6,8 @@ from gateway.connectors.codebase.commits.wording import summary
 
 
 class Summaries:
-    """A summary is written when it is first asked for, and kept: the message and the list of files say the same.
-    `truncated`: the diff lacks lines or files. `secrets`: values that no summary may contain."""
+    """Writes a file's summary when it is first needed and caches it, because the message and the list of files both use
+    it. `truncated`: the diff lacks lines or files. `secrets`: values that no summary may contain."""
 
     def __init__(self, secrets: frozenset[str] = frozenset(), *, truncated: bool) -> None:
         self._secrets, self._truncated = secrets, truncated

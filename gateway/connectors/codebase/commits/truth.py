@@ -1,4 +1,5 @@
-"""Checks a message against its diff: every name in it stands in the diff, on the side that the sentence says."""
+"""Checks a message against its diff: every name in it must occur in the diff, on the side (added or removed) that the
+sentence states."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,7 +10,7 @@ from gateway.connectors.codebase.commits.quoting import shown
 from gateway.connectors.codebase.git.changes import ChangeKind, FileChange
 from gateway.connectors.codebase.secrets import sanitized
 
-_PREFIX = re.compile(r"\A[a-z]+(?:\([^)\n]*\))?!?: ")  # a scope is the project's word, not the diff's
+_PREFIX = re.compile(r"\A[a-z]+(?:\([^)\n]*\))?!?: ")  # not checked, as a scope need not occur in the diff
 _PIECE = re.compile(
     r"`(?P<quoted>[^`\n]+)`|[\"“”„«](?P<said>[^\"“”„«»\n]+)[\"“”»]|(?P<name>\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)\b)"
     r"|(?P<word>\b(?i:add|use|mention|cover|remove|drop|delete|rename|change|bump|move|update|correct|rework"
@@ -22,7 +23,8 @@ _TURNING = frozenset(("rename", "change"))  # from the old name to the new one
 
 
 class Truth:
-    """Made once for some files of a diff, asked about any text. `secrets`: values in the diff that no text may have."""
+    """Built once for some files of a diff, and used for any text. `secrets`: values in the diff that no text may
+    contain."""
 
     def __init__(self, files: Iterable[FileChange], secrets: frozenset[str] = frozenset()) -> None:
         self._secrets = secrets
@@ -37,17 +39,17 @@ class Truth:
         self._all = "\n".join((*sides[" "], self._added, self._removed))
 
     def holds(self, text: str) -> bool:
-        """Whether the text can be said: the diff bears it out, and it has no secret."""
+        """Whether the text may be used: the diff confirms its names, and it contains no secret."""
         if self.false_claims(text) or any(secret in text for secret in self._secrets):
             return False
         return sanitized(text) == text
 
     def false_claims(self, text: str) -> tuple[str, ...]:
-        """The names that the diff does not bear out."""
+        """The names that the diff does not have, or not on the side that the text states."""
         return tuple(each.name for each in _claims(without_type(text)) if not stands(each.name, self._of(each.side)))
 
     def claims_of_both_sides(self, text: str) -> tuple[str, ...]:
-        """The names that the text calls added or removed, and that stand on the other side too: they were moved or
+        """The names that the text calls added or removed, but that also occur on the other side: they were moved or
         changed."""
         claims = (each for each in _claims(without_type(text)) if each.verb in _OTHER)
         return tuple(each.name for each in claims if stands(each.name, self._of(_OTHER[each.verb])))
@@ -74,7 +76,7 @@ def _sides(file: FileChange) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """`side`: "+", "-", or " " where the sentence names none. `verb`: that the side follows from, in lower case."""
+    """`side`: "+", "-", or " " if the sentence states none. `verb`: the verb that states the side, in lower case."""
 
     name: str
     side: str
@@ -82,7 +84,7 @@ class _Claim:
 
 
 def _claims(text: str) -> Iterator[_Claim]:
-    """Of every name."""
+    """A claim for each name in the text."""
     side, verb = " ", ""
     for piece in _PIECE.finditer(text):
         word = (piece["word"] or "").lower()

@@ -1,4 +1,5 @@
-"""The type of a change: what its lines speak for, blended with what the project's authors called similar changes."""
+"""The type of a change: the evidence in the change itself, combined with the types that the project's authors gave to
+similar changes."""
 
 from math import exp, log
 
@@ -7,10 +8,10 @@ from gateway.connectors.codebase.commits.habits import Habits
 from gateway.connectors.codebase.commits.type_evidence import evidence_of
 from gateway.connectors.codebase.commits.type_weights import TYPES, WEIGHTS
 
-# How the voices are blended, fitted on projects that the weights had not seen.
+# How the evidence is combined. Fitted to projects that the weights had not been fitted to.
 _LINES, _VOTES, _LEANINGS, _SHARE, _FLOOR = 0.59, 0.5, 0.11, 0.32, 0.01
 _BIASES = (0.08, -0.5, 0.0, -0.33, -0.24, -0.44, 0.75, 0.03, 0.68, 0.37)  # in the order of TYPES
-_FEW = 10  # a shorter past counts for less
+_FEW = 10  # commits at which the project's history counts for half
 
 
 def type_of(facts: ChangeFacts, habits: Habits | None = None) -> str:

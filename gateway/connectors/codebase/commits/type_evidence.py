@@ -29,8 +29,8 @@ _WORDS = {
 }
 
 
-_LINES = 3_000  # of each side, in which words are looked for: more tell no more
-_HUNKS = 100  # of a file that is no source
+_LINES = 3_000  # of each side, that are searched for words; more would add nothing
+_HUNKS = 100  # of a file that are searched for evidence outside of source
 
 
 def evidence_of(facts: ChangeFacts) -> dict[str, float]:
@@ -77,7 +77,7 @@ def evidence_of(facts: ChangeFacts) -> dict[str, float]:
 
 
 def _of_mixture(facts: ChangeFacts) -> dict[str, float]:
-    """Which kinds of files stand together, which of them has the most lines, and how many there are of all."""
+    """Which kinds of files the change has, which kind has the most lines, and how many lines and files there are."""
     lines = Counter[PathKind]()
     for file in facts.files:
         lines[file.kind] += file.plus + file.minus
@@ -197,7 +197,8 @@ def _in_other_files(files: tuple[FileFacts, ...]) -> set[str]:
 
 
 def _noted(files: tuple[FileFacts, ...]) -> Iterator[str]:
-    """A change of notes and other documentation alone is about the words, whatever these say."""
+    """What the notes state; nothing if the change has only notes and other documentation, because then it is about the
+    text."""
     others = any(file.kind is not PathKind.DOCS and not is_note(file.change.path) for file in files)
     if others and (kind := noted_kind(file.change for file in files)):
         yield f"noted as {kind}"

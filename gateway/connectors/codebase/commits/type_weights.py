@@ -1,5 +1,5 @@
 """How much each piece of evidence speaks for each type, in the order of TYPES. The figures were fitted to commits of
-public projects whose authors name a type, with a penalty that keeps them small. Other evidence tells nothing."""
+public projects whose authors name a type, with a penalty that keeps them small. Evidence without weights is ignored."""
 
 TYPES = ("build", "chore", "ci", "docs", "feat", "fix", "perf", "refactor", "style", "test")
 

@@ -9,7 +9,7 @@ from gateway.connectors.codebase.git.changes import ChangeKind, FileChange
 from gateway.connectors.codebase.tree.path_kinds import PathKind
 
 _EXECUTABLE = 0o111
-_FEW_LINES = 12  # of a change that one of its lines can stand for
+_FEW_LINES = 12  # of a change; in a longer one, a single line does not represent it
 
 
 def summary(file: FileFacts, *, truncated: bool) -> str:
@@ -105,7 +105,7 @@ def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -
 
 
 def _became(change: FileChange) -> str:
-    """What a file of another mode is now; empty if that has no word."""
+    """What a file became when its mode changed; empty if there is no word for it."""
     old, new = change.old_mode or 0, change.new_mode or 0
     if stat.S_IFMT(old) != stat.S_IFMT(new):
         return "a link" if stat.S_ISLNK(new) else "a file" if stat.S_ISLNK(old) else ""
@@ -138,6 +138,6 @@ def _of_definitions(file: FileFacts, kind: str, at: str, *, truncated: bool) -> 
 
 
 def _pairs(verb: str, come: tuple[str, ...], gone: tuple[str, ...], place: str) -> list[str]:
-    """Two names tell a change from the next one to the same place better than one does."""
+    """Sentences with two names, which distinguish similar changes better than one name does."""
     found = [f"{verb} {quoted(come[0])} and {quoted(other)}{place}" for other in come[1:4]]
     return found + [f"{verb} {quoted(come[0])}, drop {quoted(other)}{place}" for other in gone[:3] if come]

@@ -1,11 +1,11 @@
-"""A set of changes to files, wherever it was read from: a diff's text, or a repository."""
+"""A set of changes to files, read from a diff's text or from a repository."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class ChangeKind(StrEnum):
-    """The values are words of the answers."""
+    """The values appear in answers."""
 
     ADDED = "Added"
     MODIFIED = "Modified"
@@ -24,7 +24,7 @@ class DiffLine:
 @dataclass(frozen=True, slots=True)
 class Hunk:
     """Neighbouring lines. The starts are line numbers from 1 in the old and the new file, 0 where that side is empty.
-    `heading`: what stands behind the second @@, usually the enclosing definition."""
+    `heading`: the text after the second @@, usually the enclosing definition."""
 
     old_start: int
     new_start: int
@@ -35,8 +35,8 @@ class Hunk:
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """A path is relative to the root, with forward slashes. `old_path`: of a renamed file. The modes are git's, such as
-    0o100644, and None where the diff does not tell. A binary file and a submodule have no hunks. `cut`: lines are
-    missing that the change has."""
+    0o100644, and None if the diff does not state them. A binary file and a submodule have no hunks. `cut`: some changed
+    lines are missing."""
 
     path: str
     old_path: str | None

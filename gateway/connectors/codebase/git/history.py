@@ -1,4 +1,4 @@
-"""The past of a repository, newest first."""
+"""The commits of a repository, newest first."""
 
 import re
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ from gateway.connectors.codebase.git.past_commit import PastCommit
 from gateway.connectors.codebase.git.tree_paths import differing
 
 MAX_COMMITS = 20_000
-MAX_PATHS = 1_000  # of one commit. A commit that touches more says nothing about each of them
+MAX_PATHS = 1_000  # of one commit; a commit that touches more says little about each path
 
 # The names of the programs that make commits on GitHub and GitLab: "renovate[bot]", "release-bot", "bot@example.org".
 _BOT = re.compile(rb"(?i)(?<![a-z])bot(?![a-z])|dependabot|renovate|greenkeeper|github.actions")
 
 
 def past(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> Iterator[PastCommit]:
-    """The commits that HEAD reaches, the newest `limit` of them. Fewer where the clone ends: at the edge of a shallow
-    one, or where commits are missing that should be there. SortMode.TIME would read the whole past before the first."""
+    """The newest `limit` commits that HEAD reaches; fewer if the clone is shallow or lacks commits. SortMode.TIME is
+    not used, because it would read the whole history before the first commit."""
     if repository.head_is_unborn:
         return
     try:
@@ -30,7 +30,7 @@ def past(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> Iterator[Pa
 
 
 def count(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> int:
-    """How many commits `past` gives, without reading their changes."""
+    """How many commits `past` would yield, without reading their changes."""
     if repository.head_is_unborn:
         return 0
     found = 0
@@ -43,7 +43,8 @@ def count(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> int:
 
 
 def text(raw: bytes, encoding: str | None = None) -> str:
-    """Bytes of a repository as text; those that are of no known encoding become surrogates."""
+    """Bytes of a repository as text. If they are not in the encoding, or it is unknown, bytes that are not UTF-8 become
+    surrogates."""
     try:
         return raw.decode(encoding or "utf-8")
     except (UnicodeDecodeError, LookupError):

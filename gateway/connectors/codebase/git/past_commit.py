@@ -1,13 +1,13 @@
-"""A commit of a project's past, as the other parts see it. They need no libgit2."""
+"""A commit of a project's history, for code that does not load libgit2."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class PastCommit:
-    """`time`: when it was committed, in seconds since 1970. `paths`: files that differ from the first parent; none of a
-    merge, whose files belong to the commits that it brings, and at most MAX_PATHS. Bytes of the message that are not of
-    its encoding are surrogates. `by_bot`: its author's name or address says that it is a program."""
+    """`time`: when it was committed, in seconds since 1970. `paths`: at most MAX_PATHS files that differ from the
+    parent; none for a merge, whose changes belong to the commits that it merges. Bytes of the message that cannot be
+    decoded are surrogates. `by_bot`: the author's name or address is that of a program."""
 
     id: str
     time: int

@@ -1,4 +1,5 @@
-"""A libgit2 diff as a ChangeSet, within bounds: of a large diff, all files are named, and the first ones are shown."""
+"""Converts a libgit2 diff to a ChangeSet, within bounds: a large diff lists all files, but only the first ones with
+lines."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from gateway.connectors.codebase.git.changes import ChangeKind, ChangeSet, DiffL
 from gateway.connectors.codebase.git.history import text
 
 MAX_FILES = 50_000
-MAX_FILE_BYTES = 1_000_000  # of either side of a file; a larger one is named without its lines
+MAX_FILE_BYTES = 1_000_000  # of either side of a file; a larger one is listed without its lines
 MAX_BYTES = 16_000_000  # of memory for the lines of all files together
 LINE_BYTES = 60  # of memory for a line, besides its text
 LONGEST_LINE = 20_000  # bytes; longer ones are cut
@@ -28,32 +29,32 @@ _KINDS = {
 
 
 def change_set(repository: pygit2.Repository, diff: pygit2.Diff, has_left: Callable[[], bool]) -> ChangeSet:
-    """`truncated`: lines of a file are left out, or files beyond MAX_FILES, or contents that a clone lacks. `has_left`:
-    whether lines may still be read; without, files are only named."""
+    """The result is `truncated` if it lacks lines of a file, files beyond MAX_FILES, or contents that the clone lacks.
+    `has_left`: whether lines may still be read; once it is false, files are listed without lines."""
     reader = _PatchReader(repository, diff, has_left)
     files = tuple(reader.files())
     return ChangeSet(files, reader.truncated)
 
 
 class _PatchReader:
-    """Makes one file's patch at a time, as libgit2 holds both sides of it in memory."""
+    """Creates one patch at a time, because libgit2 holds both sides of its file in memory."""
 
     def __init__(self, repository: pygit2.Repository, diff: pygit2.Diff, has_left: Callable[[], bool]) -> None:
         self._repository, self._diff, self._has_left = repository, diff, has_left
         self._left = MAX_BYTES
-        self._cut = False  # the current file
+        self._cut = False  # whether lines of the current file are left out
         self.truncated = False
 
     def files(self) -> Iterator[FileChange]:
-        told = 0
+        listed = 0
         for position, delta in enumerate(self._diff.deltas):
             kind = _KINDS.get(delta.status)
             if kind is None or _is_same_submodule(delta):
                 continue
-            if told == MAX_FILES:
+            if listed == MAX_FILES:
                 self.truncated = True
                 return
-            told += 1
+            listed += 1
             yield self._file(position, delta, kind)
 
     def _file(self, position: int, delta: pygit2.DiffDelta, kind: ChangeKind) -> FileChange:
@@ -77,7 +78,7 @@ class _PatchReader:
         )
 
     def _content(self, position: int, delta: pygit2.DiffDelta) -> tuple[tuple[Hunk, ...], bool]:
-        """The hunks, and whether the file is binary. No hunks beyond the bounds, and where an object is missing."""
+        """The hunks, and whether the file is binary. No hunks if a bound is exceeded or an object is missing."""
         if self._left <= 0 or not self._has_left() or self._size(delta) > MAX_FILE_BYTES:
             self._cut = True
             return (), False
@@ -91,7 +92,8 @@ class _PatchReader:
         return tuple(self._hunks(patch)), bool(patch.delta.is_binary)
 
     def _size(self, delta: pygit2.DiffDelta) -> int:
-        """The larger side's bytes. A diff of trees does not know the sizes before it reads the contents."""
+        """The larger side's bytes. A diff of trees lacks the sizes until the contents are read, so they are looked
+        up."""
         sizes = [delta.new_file.size, delta.old_file.size]
         for side in (delta.old_file, delta.new_file):
             if not side.size and side.mode not in (_NO_MODE, _GITLINK) and side.id in self._repository.odb:
@@ -113,7 +115,7 @@ class _PatchReader:
 
     def _lines(self, hunk: pygit2.DiffHunk) -> Iterator[DiffLine]:
         for line in hunk.lines:
-            if line.origin not in "+- ":  # what is said about a missing end of line
+            if line.origin not in "+- ":  # such as "\ No newline at end of file"
                 continue
             if self._left <= 0:
                 self._cut = True
@@ -126,5 +128,5 @@ class _PatchReader:
 
 
 def _is_same_submodule(delta: pygit2.DiffDelta) -> bool:
-    """A submodule with changes of its own stands at the same commit."""
+    """Whether a submodule is at the same commit on both sides: it is only listed because of changes inside it."""
     return delta.old_file.mode == delta.new_file.mode == _GITLINK and delta.old_file.id == delta.new_file.id

@@ -1,8 +1,8 @@
 """A project's repository, opened with libgit2, which starts no program: fsmonitor, hooks, filters, textconv, external
 diffs and aliases of a tree's configuration are never run. Nothing is fetched or written.
 
-The machine's own git configuration is not read, so that answers depend on the tree alone. Nor is the owner of the
-folder checked (git's safe.directory), as ops have registered it and nothing of its configuration runs.
+The machine's own git configuration is not read, so that answers depend on the tree alone. The owner of the folder is
+not checked (git's safe.directory), because ops have registered it and nothing in its configuration is run.
 """
 
 import os
@@ -13,16 +13,16 @@ from pygit2.enums import ConfigLevel, RepositoryOpenFlag
 
 from gateway.connectors.codebase.git.refusal import RepositoryRefused
 
-# Formats that change nothing about how objects are read. Objects that a partial clone lacks count as missing.
+# Extensions that do not change how objects are read. Objects that a partial clone lacks count as missing.
 _EXTENSIONS = ["partialclone", "relativeworktrees"]
-_WINDOW, _WINDOWS = 1_048_576, 33_554_432  # bytes of packed objects that are mapped at once: of one piece, and of all
+_WINDOW, _WINDOWS = 1_048_576, 33_554_432  # bytes of pack files that are mapped at once: in one piece, and in all
 _OUTSIDE = (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLevel.PROGRAMDATA)
 
 for _level in _OUTSIDE:
     pygit2.settings.search_path[_level] = ""
 pygit2.settings.owner_validation = False
 pygit2.settings.set_extensions(_EXTENSIONS)
-# By default up to 256 MB of objects are kept, though each is used once, and all of the packed objects are mapped.
+# By default, libgit2 caches up to 256 MB of objects, though each is used once here, and maps all packed objects.
 pygit2.settings.enable_caching(False)
 pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW, _WINDOWS
 
@@ -36,7 +36,7 @@ def opened(root: Path) -> pygit2.Repository:
         repository = pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH)
     except (pygit2.GitError, OSError, ValueError, KeyError) as error:
         raise RepositoryRefused(_why(root, error)) from None
-    if _is_bare_without_saying_so(root, repository):
+    if _is_implicitly_bare(root, repository):
         return pygit2.Repository(str(root), RepositoryOpenFlag.NO_SEARCH | RepositoryOpenFlag.BARE)
     if root.name == ".git":
         raise RepositoryRefused(f"{root} is the inside of a git repository. Use the folder around it: {root.parent}")
@@ -53,9 +53,9 @@ def empty_tree(repository: pygit2.Repository) -> pygit2.Tree:
     return repository[_EMPTY_TREE].peel(pygit2.Tree)
 
 
-def _is_bare_without_saying_so(root: Path, repository: pygit2.Repository) -> bool:
-    """As git sees it: a folder of objects and references whose configuration names no work tree. libgit2 would take the
-    folder around it for the work tree."""
+def _is_implicitly_bare(root: Path, repository: pygit2.Repository) -> bool:
+    """Whether git would treat the folder as a bare repository: it holds objects and references, and its configuration
+    names no work tree. libgit2 would use the parent folder as its work tree."""
     return (
         root.name != ".git"
         and os.path.realpath(repository.path) == os.path.realpath(root)

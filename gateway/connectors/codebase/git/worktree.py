@@ -11,8 +11,8 @@ from gateway.connectors.codebase.git.patches import change_set
 from gateway.connectors.codebase.git.repository import empty_tree
 
 LONGEST_NAME = 250  # characters of the name of a commit
-MAX_RENAMES = 400  # files on each side, up to which their contents are compared with each other
-MAX_EXACT_RENAMES = 5_000  # the same, where the contents must be equal
+MAX_RENAMES = 400  # files on each side up to which renames are found by similar contents
+MAX_EXACT_RENAMES = 5_000  # the same, for equal contents
 _FLAGS = (
     DiffOption.INCLUDE_UNTRACKED
     | DiffOption.RECURSE_UNTRACKED_DIRS
@@ -26,7 +26,8 @@ _EXPECTED = (
 
 
 class CommitRefused(ValueError):
-    """A name of no commit, or a repository without changes to tell. The message names sinceCommit where it is wrong."""
+    """The name is not that of a commit, or the repository has no changes to describe. The message names sinceCommit if
+    that is wrong."""
 
 
 HasLeft = Callable[[], bool]
@@ -34,13 +35,13 @@ HasLeft = Callable[[], bool]
 
 def since(repository: pygit2.Repository, name: str, has_left: HasLeft = lambda: True) -> ChangeSet:
     """What differs between a commit and the work tree, with untracked files that are not ignored as added. In a bare
-    repository: between the commit and HEAD. Once `has_left` is false, further files are named without their lines.
+    repository: between the commit and HEAD. Once `has_left` is false, further files are listed without their lines.
     Raises CommitRefused."""
     return _changes(repository, _commit(repository, name).tree, has_left)
 
 
 def uncommitted(repository: pygit2.Repository, has_left: HasLeft = lambda: True) -> ChangeSet:
-    """What differs between HEAD and the work tree, as `since`; where nothing does, the changes of the last commit
+    """What differs between HEAD and the work tree, as in `since`. If nothing does, the changes of the last commit
     against its first parent. Raises CommitRefused for a repository without commits and files."""
     if repository.head_is_unborn:
         changes = _changes(repository, empty_tree(repository), has_left)
@@ -75,54 +76,55 @@ def _changes(repository: pygit2.Repository, old: pygit2.Tree, has_left: HasLeft)
         return _between(repository, old, repository.head.peel(pygit2.Tree), has_left)
     index = repository.index
     index.read()
-    # As `git diff <commit>`: the index tells which files are tracked, also those that .gitignore names.
+    # Like `git diff <commit>`: files in the index are tracked, even if .gitignore names them.
     diff = old.diff_to_index(index, _FLAGS)
     diff.merge(index.diff_to_workdir(_FLAGS))
-    return _told(repository, diff, has_left)
+    return _with_renames(repository, diff, has_left)
 
 
 def _between(repository: pygit2.Repository, old: pygit2.Tree, new: pygit2.Tree, has_left: HasLeft) -> ChangeSet:
-    return _told(repository, old.diff_to_tree(new, _FLAGS, interhunk_lines=0), has_left)
+    return _with_renames(repository, old.diff_to_tree(new, _FLAGS, interhunk_lines=0), has_left)
 
 
-def _told(repository: pygit2.Repository, diff: pygit2.Diff, has_left: HasLeft) -> ChangeSet:
-    """Renames are looked for once: libgit2 fails when it looks again at what it has found."""
+def _with_renames(repository: pygit2.Repository, diff: pygit2.Diff, has_left: HasLeft) -> ChangeSet:
+    """Looks for renames only once, because libgit2 fails on a diff that already has renames."""
     renames = DiffFind.FIND_RENAMES | DiffFind.FIND_FOR_UNTRACKED
     try:
         if _one_sided(diff) <= MAX_RENAMES and has_left():
             diff.find_similar(renames, rename_limit=MAX_RENAMES)
         else:
             diff.find_similar(renames | DiffFind.FIND_EXACT_MATCH_ONLY, rename_limit=MAX_EXACT_RENAMES)
-    except KeyError:  # a partial clone lacks a content to compare: then a rename is a deletion and an addition
+    except KeyError:  # a partial clone lacks contents to compare: then a rename stays a deletion and an addition
         pass
     return change_set(repository, diff, has_left)
 
 
 def _one_sided(diff: pygit2.Diff) -> int:
-    """The number of files that came, or of those that went, whichever is larger."""
+    """The number of added files, or of deleted ones, whichever is larger."""
     kinds = Counter(delta.status for delta in diff.deltas)
     return max(kinds[DeltaStatus.ADDED] + kinds[DeltaStatus.UNTRACKED], kinds[DeltaStatus.DELETED])
 
 
 def _commit(repository: pygit2.Repository, name: str) -> pygit2.Commit:
-    """Git's names may also search messages (`:/text`, `^{/text}`), which is slow and finds what nobody meant."""
+    """Rejects names that search commit messages (`:/text`, `^{/text}`): that is slow and may find an unrelated
+    commit."""
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
     if not name.strip():
         raise CommitRefused(f"sinceCommit is empty. {_EXPECTED}")
     if len(name) > LONGEST_NAME or ":" in name or "{/" in name or not name.isprintable():
-        raise CommitRefused(f"sinceCommit is {shown!r}, which is no name of a commit. {_EXPECTED}")
+        raise CommitRefused(f"sinceCommit is {shown!r}, which is not the name of a commit. {_EXPECTED}")
     if ".." in name:
-        raise CommitRefused(f"sinceCommit is {shown!r}, a range. Give its start alone. {_EXPECTED}")
+        raise CommitRefused(f"sinceCommit is {shown!r}, a range. Give only its start. {_EXPECTED}")
     try:
         found = repository.revparse_single(name.strip())
     except ValueError as error:
-        why = "fits several objects" if "ambiguous" in str(error) else "is no name of a commit"
+        why = "matches several objects" if "ambiguous" in str(error) else "is not the name of a commit"
         raise CommitRefused(f"sinceCommit is {shown!r}, which {why}. {_EXPECTED}") from None
     except (KeyError, OSError, pygit2.GitError):
         raise CommitRefused(f"sinceCommit is {shown!r}, which this project does not have. {_EXPECTED}") from None
     if found.type not in (ObjectType.COMMIT, ObjectType.TAG):
-        raise CommitRefused(f"sinceCommit is {shown!r}, which is a {found.type_str}, no commit. {_EXPECTED}")
+        raise CommitRefused(f"sinceCommit is {shown!r}, which is a {found.type_str}, not a commit. {_EXPECTED}")
     try:
         return found.peel(pygit2.Commit)
     except (ValueError, pygit2.GitError):
-        raise CommitRefused(f"sinceCommit is {shown!r}, a tag of something that is no commit. {_EXPECTED}") from None
+        raise CommitRefused(f"sinceCommit is {shown!r}, a tag of something that is not a commit. {_EXPECTED}") from None

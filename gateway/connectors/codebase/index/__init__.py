@@ -1,1 +1,1 @@
-"""Full text search over a project: best files first, then the lines in them. Knows no git and no Django."""
+"""Full-text search over a project: it ranks files, then finds the best lines in them. Uses neither git nor Django."""

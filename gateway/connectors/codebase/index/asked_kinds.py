@@ -1,7 +1,7 @@
 """The kinds of files that a question names, which are then ranked nearly as high as source.
 
-A word stands here if most commits of public projects whose subject has it change a file of its kind. `json`, `yaml` or
-`docker` do not: such commits mostly change source that reads these.
+A word is listed if most commits of public projects with that word in their subject change a file of its kind. `json`,
+`yaml` and `docker` are not listed: such commits mostly change source that reads such files.
 """
 
 import re
@@ -26,5 +26,5 @@ def asked_kinds(question: str) -> frozenset[PathKind]:
 
 
 def asks_for_vendored(question: str) -> bool:
-    """Also true where a project's own subject is vendors, such as those of a shop."""
+    """Also true if the question means other vendors, such as those of a shop."""
     return bool(_VENDORED.search(question))

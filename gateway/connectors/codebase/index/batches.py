@@ -1,4 +1,4 @@
-"""Many things, a bounded number of them at a time."""
+"""Splits an iterable into batches."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from gateway.connectors.codebase.index.document import IndexedDocument
 from gateway.connectors.codebase.index.store import IndexStore
 
-SUBJECTS = 100  # of a file's newest commits
+SUBJECTS = 100  # of a file's newest commits, which are indexed
 PAST_OF = "past of"
-MOST_PATHS = 50  # of a commit: its subject says little about each of more
+MOST_PATHS = 50  # of a commit; the subject of a commit with more says little about each
 
 
 def replace_files(
@@ -17,8 +17,9 @@ def replace_files(
     removed: Sequence[str] = (),
     stamps: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """`documents`: of files that are new or have changed. `removed`: paths that are no more. The others stay as they
-    are. `stamps`: what the caller will know files by. Readers of the index see all of it or nothing."""
+    """`documents`: new or changed files. `removed`: paths that no longer exist. Other files stay as they are. `stamps`:
+    what the caller compares later, by path, to see whether a file has changed. Readers of the index see all of this or
+    nothing."""
     with store.batch():
         store.put(documents)
         store.remove(removed)
@@ -26,12 +27,13 @@ def replace_files(
 
 
 def past_of(store: IndexStore) -> str:
-    """The commit up to which the past is indexed, as `replace_past` was given it; "" before."""
+    """The commit up to which the history is indexed, as passed to `replace_past`; "" if there is none yet."""
     return store.fact(PAST_OF)
 
 
 class PastOfFiles:
-    """What the commits say of the files at `paths`. It is as large as these are many, however long the history is."""
+    """The subjects and the age of the commits to the files at `paths`. Its size depends on the number of files, not on
+    the length of the history."""
 
     def __init__(self, paths: Collection[str]) -> None:
         self._paths = frozenset(paths)
@@ -40,7 +42,7 @@ class PastOfFiles:
         self._commits = 0
 
     def add(self, subject: str, paths: Sequence[str]) -> None:
-        """A commit that is older than those before."""
+        """Adds a commit, which is older than those added before."""
         for path in filter(self._paths.__contains__, paths):
             self._ages.setdefault(path, self._commits)
             subjects = self._subjects.setdefault(path, [])
@@ -55,7 +57,8 @@ class PastOfFiles:
 
 
 def replace_past(store: IndexStore, past: PastOfFiles, of: str = "") -> None:
-    """`of`: the id of the newest commit. Files keep what is said here when their contents change."""
+    """Replaces the history of all files, which they keep when their contents change. `of`: the id of the newest
+    commit."""
     with store.batch():
         store.replace_past(past)
         store.put_fact(PAST_OF, of)

@@ -1,4 +1,4 @@
-"""A file as the index keeps it. Making it takes longer than writing it, and needs no store."""
+"""A file as the index stores it. Creating a document takes longer than writing it, and needs no store."""
 
 import hashlib
 import zlib
@@ -9,12 +9,12 @@ from gateway.connectors.codebase.index.passages import passages_of
 from gateway.connectors.codebase.index.symbols import Symbol, symbols_of
 from gateway.connectors.codebase.index.terms import length_of, terms_of
 
-LARGEST_READ = 1_000_000  # bytes of a file whose words are searched for
+LARGEST_READ = 1_000_000  # bytes of a file that are indexed
 
 
 @dataclass(frozen=True, slots=True)
 class FileTerms:
-    """Terms joined by spaces. `passages`: of each stretch of lines, in their order."""
+    """Terms joined by spaces. `passages`: the terms of each passage, in order."""
 
     path: str
     symbols: str

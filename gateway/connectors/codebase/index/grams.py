@@ -1,6 +1,6 @@
-"""Which files may hold a text. A file that holds it has all of its sequences of three characters (trigrams). The
-signature of a file has a bit for each of its trigrams. Some trigrams share a bit, so a few files too many may be found.
-"""
+"""Finds the files that may hold a text. A file that holds it also has all of the text's trigrams (sequences of three
+bytes). The signature of a file has a bit for each of its trigrams. Some trigrams share a bit, so a few files too many
+may be found."""
 
 import re
 from collections.abc import Iterable
@@ -8,15 +8,15 @@ from itertools import groupby
 from re import _parser  # type: ignore[attr-defined]  # the parser of the standard library has no public name
 
 LENGTH = 3
-MOST = 30  # of one query: more leave hardly fewer files
+MOST = 30  # of one query; more would exclude hardly any further files
 
-# Bytes of a signature, and the prime number of its bits that are used. Larger files have larger ones: about a sixth of
-# the bits are set, up to the largest.
+# Bytes of a signature, and the prime number of its bits that are used. Larger files have larger signatures, so that
+# about a sixth of the bits are set, except in files too large for the largest one.
 PRIMES = {64: 509, 128: 1021, 256: 2039, 512: 4093, 1024: 8191, 2048: 16381, 4096: 32749, 8192: 65521}
 _GRAMS_OF_A_BYTE = 2
 
 _ASCII = re.compile(rf"[\0-\x7f]{{{LENGTH},}}")
-# Letters that ignore their case with one of ASCII, though lower() leaves them as they are or makes two of them.
+# Letters that match an ASCII letter when case is ignored, though lower() does not turn them into it.
 _LIKE_ASCII = str.maketrans({"İ": "i", "ı": "i", "ſ": "s"})
 
 
@@ -25,15 +25,15 @@ def signature_of(text: str) -> bytes:
     size = next((size for size in PRIMES if size * _GRAMS_OF_A_BYTE >= len(grams)), max(PRIMES))
     bits, prime = bytearray(b"0") * (size * 8), PRIMES[size]
     for gram in grams:
-        bits[gram % prime] = 49  # the figure 1
-    return int(bits[::-1], 2).to_bytes(size, "little")  # bit by bit would take as long as all of the rest
+        bits[gram % prime] = 49  # the digit 1
+    return int(bits[::-1], 2).to_bytes(size, "little")  # setting bit by bit would take as long as everything else
 
 
 class GramsQuery:
-    """Of texts that a file holds all, in any case. Empty if they are too short to tell."""
+    """Finds files that hold all of the texts, ignoring case. False if the texts are too short for that."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        # Of ASCII alone: other letters have several ways to fold their case.
+        # Only ASCII, because other letters fold their case in several ways.
         pieces = (piece for text in texts for piece in _ASCII.findall(_folded(text)))
         self._grams = sorted({gram for piece in pieces for gram in _grams(piece)})[:MOST]
         self._masks = {size: sum(1 << bit for bit in self.bits(size)) for size in PRIMES}
@@ -42,7 +42,7 @@ class GramsQuery:
         return bool(self._grams)
 
     def bits(self, size: int) -> set[int]:
-        """Those that a signature of this size has if the file holds the texts."""
+        """The bits that are set in a signature of this size if the file holds the texts."""
         return {gram % PRIMES[size] for gram in self._grams}
 
     def may_be_in(self, signature: bytes) -> bool:
@@ -51,7 +51,7 @@ class GramsQuery:
 
 
 def texts_in(expression: str) -> list[str]:
-    """Texts that every match of the regular expression holds. None if it is not of the standard library's syntax."""
+    """Texts that every match of the regular expression contains. Empty if the standard library cannot parse it."""
     try:
         parsed = _parser.parse(expression)
     except (re.error, RecursionError, OverflowError):
@@ -65,7 +65,7 @@ def _folded(text: str) -> str:
 
 
 def _grams(text: str) -> set[int]:
-    """Of the bytes of UTF-8. Four bytes are read as one number at a time, which Python does quickly."""
+    """The trigrams of the UTF-8 bytes. Reads four bytes at a time as one number, which is fast in Python."""
     data = memoryview(text.encode(errors="replace") + b"\0")
     found: set[int] = set()
     for start in range(LENGTH + 1):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the stores load the parsers
 
 
 class IndexFailed(Exception):
-    """The index cannot be used. The message is a sentence for those who run Sluice."""
+    """The index cannot be used. The message is a sentence for ops."""
 
 
 class IndexGone(Exception):
@@ -24,22 +24,20 @@ class IndexGone(Exception):
 
 class IndexPlace(Protocol):
     def existing(self) -> "IndexStore | None":
-        """The store for reading alone: nothing is created. None if there is none of this version. Raises
-        IndexFailed."""
+        """The store for reading; creates nothing. None if there is no index of this version. Raises IndexFailed."""
 
     @contextmanager
     def reading(self) -> "Iterator[IndexStore | None]":
-        """As `existing`. Raises IndexFailed and IndexGone, also for what goes wrong in the block."""
+        """Like `existing`. Raises IndexFailed and IndexGone, also for errors of the store in the block."""
         with self._explained(), self.existing() or nullcontext() as store:
             yield store
 
     def writing(self) -> "AbstractContextManager[IndexStore | None]":
-        """The store for writing, for one process at a time: None while another one has it, however long. What has
-        another version is made anew. The place must have been made. Raises IndexFailed and IndexGone, also for what
-        goes wrong in the block."""
+        """The store for writing; None while another process is writing. An index of another version is replaced. The
+        place must exist. Raises IndexFailed and IndexGone, also for errors of the store in the block."""
 
     def identity(self) -> int:
-        """Another one, where that can be told, once the index was deleted."""
+        """A number that changes when the index is deleted and created again, as far as that can be detected."""
 
     def _explained(self) -> AbstractContextManager[None]:
         """Raises IndexFailed or IndexGone instead of the store's own errors."""
@@ -47,7 +45,7 @@ class IndexPlace(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SqlitePlace(IndexPlace):
-    """`file`: of the index. It is empty at first. The file beside it, `.lock`, is locked by the process that writes."""
+    """`file`: the index, which is an empty file at first. The process that writes locks the `.lock` file beside it."""
 
     file: Path
 
@@ -86,12 +84,13 @@ class SqlitePlace(IndexPlace):
             raise IndexFailed(f"The index {self.file} cannot be written: {error}. Is the disk full?") from error
         except sqlite3.DatabaseError as error:
             self.file.unlink(missing_ok=True)
-            raise IndexFailed(f"The index {self.file} was damaged ({error}). It is made anew.") from error
+            raise IndexFailed(f"The index {self.file} was damaged ({error}). It will be rebuilt.") from error
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresPlace(IndexPlace):
-    """`conninfo`: of the database, as libpq has it; it may hold a password. `schema`: of the index alone."""
+    """`conninfo`: the database's connection string for libpq; it may hold a password. `schema`: holds only this
+    index."""
 
     conninfo: str = field(repr=False)
     schema: str
@@ -119,7 +118,7 @@ class PostgresPlace(IndexPlace):
             yield PostgresStore.made(connection, self.schema) if locked.fetchall() == [(True,)] else None
 
     def identity(self) -> int:
-        """Always the same: using what was deleted raises IndexGone."""
+        """Always 0: using a deleted index raises IndexGone."""
         return 0
 
     def _execute(self, statement: LiteralString) -> None:
@@ -141,14 +140,14 @@ class PostgresPlace(IndexPlace):
         except psycopg.errors.InsufficientPrivilege as error:
             raise IndexFailed(
                 f"The role of DATABASE_URL may not create the schema {self.schema}, or may not use it: "
-                f"{_first_line(error)}. Let it, with GRANT CREATE ON DATABASE, or set CODEBASE_INDEX=sqlite."
+                f"{_first_line(error)}. Allow it with GRANT CREATE ON DATABASE, or set CODEBASE_INDEX=sqlite."
             ) from error
         except psycopg.Error as error:
-            said = f"The index in the database's schema {self.schema} cannot be used: {_first_line(error)}."
-            raise IndexFailed(said) from error
+            message = f"The index in the database's schema {self.schema} cannot be used: {_first_line(error)}."
+            raise IndexFailed(message) from error
 
 
-_LOCK = 7_326_001  # of all advisory locks of a database, those of indexes
+_LOCK = 7_326_001  # the first key of the indexes' advisory locks
 
 
 def _first_line(error: Exception) -> str:

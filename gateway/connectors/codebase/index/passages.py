@@ -1,7 +1,7 @@
-"""Passages: stretches of a file that are scored on their own, so that a long file is found for what one part says."""
+"""Passages: stretches of a file that are scored on their own, so that a long file is found by one of its parts."""
 
 LINES = 60  # of a passage
-LONGEST_LINE = 1_000  # characters read of one: longer ones are data
+LONGEST_LINE = 1_000  # characters of a line that are read; longer lines are data
 
 
 def passages_of(text: str) -> list[str]:

@@ -1,4 +1,4 @@
--- The tables of one project, in a schema of its own. Unlogged: an index can be made anew, and without the log it takes
+-- The tables of one project, in a schema of its own. Unlogged: an index can be rebuilt, and without the log that takes
 -- half the time. After a crash of the server the tables are empty.
 CREATE UNLOGGED TABLE files (
     id integer PRIMARY KEY,
@@ -8,7 +8,7 @@ CREATE UNLOGGED TABLE files (
     symbol_terms integer NOT NULL,
     body_terms integer NOT NULL
 );
--- Rows hold little more than the id, and their values lie apart: a search reads many rows and few values.
+-- Large values are stored outside the rows, because a search reads many rows and few values.
 CREATE UNLOGGED TABLE terms (
     file_id integer PRIMARY KEY,
     postings bigint[] NOT NULL, -- see postings.py
@@ -29,7 +29,7 @@ CREATE UNLOGGED TABLE past (
 ) WITH (toast_tuple_target = 128);
 ALTER TABLE past ALTER COLUMN postings SET STORAGE EXTERNAL;
 CREATE INDEX past_by_posting ON past USING gin (postings);
--- What tells that a file has not changed since it was read: also of files that are left out.
+-- A stamp shows that a file has not changed since it was read. Files that are left out have one too.
 CREATE UNLOGGED TABLE stamps (path bytea PRIMARY KEY, stamp text NOT NULL);
 CREATE UNLOGGED TABLE facts (name text PRIMARY KEY, value text NOT NULL);
 CREATE UNLOGGED TABLE totals (name text PRIMARY KEY, value bigint NOT NULL);

@@ -1,4 +1,4 @@
-"""The index of one project in a schema of Postgres. Postings propose files; the ranking decides."""
+"""The index of one project in a schema of Postgres. Postings propose files, and the ranking orders them."""
 
 import json
 import os
@@ -26,13 +26,14 @@ from gateway.connectors.codebase.index.store import PROPOSED, FoundSymbol, Index
 from gateway.connectors.codebase.index.symbols import Symbol
 from gateway.connectors.codebase.index.terms import length_of, terms_of
 
-VERSION = "2"  # of tables, terms and postings: an index of another version is made anew
+VERSION = "2"  # of tables, terms and postings: an index of another version is replaced
 CONNECT_SECONDS = 5
-_PAST_ROWS = 1_000  # that are written together
+_PAST_ROWS = 1_000  # written together
 
 _VERSION = "version"
 _TABLES = Path(__file__).with_name("postgres.sql").read_bytes()
-# Plans for the whole index, which is searched from the first batch on, when the server does not know its size yet.
+# Questions are asked from the first batch on, when the server does not know the size of the tables yet. These settings
+# make it plan as for a full index.
 _SETTINGS = "SET jit = off; SET enable_seqscan = off"
 _MERGE = (
     "SELECT gin_clean_pending_list('terms_by_posting'::regclass), gin_clean_pending_list('past_by_posting'::regclass)"
@@ -48,7 +49,7 @@ class PostgresStore:
 
     @classmethod
     def existing(cls, conninfo: str, schema: str) -> "PostgresStore | None":
-        """The store for reading alone. None if there is none of this version."""
+        """The store for reading. None if there is no index of this version."""
         connection = connected(conninfo, schema)
         if _version(connection) == VERSION:
             return cls(connection)
@@ -57,7 +58,7 @@ class PostgresStore:
 
     @classmethod
     def made(cls, connection: psycopg.Connection[Any], schema: str) -> "PostgresStore":
-        """The store for writing. `schema`: is there; tables of another version are dropped."""
+        """The store for writing. `schema` must exist. Tables of another version are replaced."""
         if _version(connection) != VERSION:
             with connection.transaction():
                 connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
@@ -82,7 +83,7 @@ class PostgresStore:
         with self._database.transaction():
             yield
             self._count()
-            # What is not merged into an index yet would be read from end to end for each term of each question.
+            # Until it is merged, an index's pending list would be read to its end for each term of each question.
             self._database.execute(_MERGE)
 
     def digests(self, paths: Sequence[str]) -> dict[str, bytes]:
@@ -183,7 +184,7 @@ class PostgresStore:
         self._chosen = [file_id for file_id, path in rows if holds(os.fsdecode(path))]
 
     def _among(self) -> dict[str, Any]:
-        """What `choose` has set, as parameters."""
+        """The restriction that `choose` has set, as parameters."""
         return {"all": self._chosen is None, "chosen": self._chosen or []}
 
     def paths_that_may_hold(self, texts: Sequence[str]) -> list[str] | None:
@@ -276,7 +277,7 @@ def connected(conninfo: str, schema: str) -> psycopg.Connection[Any]:
 
 
 def _version(connection: psycopg.Connection[Any]) -> str:
-    """Of the index; "" if there is none, or if the server has emptied its tables."""
+    """The version of the index; "" if there is none, or if the server has emptied its unlogged tables after a crash."""
     try:
         row = connection.execute("SELECT value FROM facts WHERE name = %s", (_VERSION,)).fetchone()
     except psycopg.errors.UndefinedTable:
@@ -297,7 +298,7 @@ def _keys(paths: Iterable[str]) -> list[bytes]:
 
 
 def _symbols_text(document: IndexedDocument) -> str:
-    """Names are read with errors replaced, so that they have no surrogates."""
+    """The symbols as JSON. Names are decoded with errors replaced, so they contain no surrogates."""
     rows = [(each.name, each.kind, each.start_line, each.end_line) for each in document.symbols]
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).replace("\\u0000", "\ufffd")
 

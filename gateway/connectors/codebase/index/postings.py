@@ -1,9 +1,9 @@
-"""Postings: what an index of numbers keeps of a file, so that Postgres proposes nearly the files that the ranking would
-put first.
+"""Postings: numbers by which Postgres indexes a file. With them it proposes nearly the files that the ranking would put
+first.
 
-A posting is a term with a level, as one number. The level says how much the term tells about the file, by the ranking's
-own weights, for a file of usual length. So the index alone gives a score: the sum of what each term is worth at the
-level that the file has it at.
+A posting combines a term and a level in one number. The level says how much the term counts in the file, by the
+ranking's weights and for a file of usual length. So the index alone can score a file: it sums what the file's terms are
+worth at their levels.
 """
 
 import hashlib
@@ -17,15 +17,15 @@ from gateway.connectors.codebase.index.document import IndexedDocument
 from gateway.connectors.codebase.index.ranking import WEIGHTS
 
 LEVELS = 4
-_BOUNDS = (0.12, 0.27, 0.45)  # of what a term tells, 0 to 1, between the levels
-_WORTH = (0.09, 0.2, 0.36, 0.6)  # what a term tells at each level, about
+_BOUNDS = (0.12, 0.27, 0.45)  # between the levels: how much a term counts, 0 to 1
+_WORTH = (0.09, 0.2, 0.36, 0.6)  # roughly how much a term counts at each level
 _PATH, _SYMBOLS, _BODY, _PAST = 8, 40, 600, 20  # terms of a file of usual length
-_SYMBOL = "\0"  # before the name of a definition, in lower case
-_KEPT = 50_000  # terms whose numbers are remembered
+_SYMBOL = "\0"  # prefix of the lower-case name of a definition
+_KEPT = 50_000  # terms whose numbers are cached
 
 
 def postings_of(document: IndexedDocument) -> bytes:
-    """As the wire format of Postgres has an array of bigint."""
+    """The postings as an array of bigint in Postgres' wire format."""
     terms = document.terms
     counts: Counter[str] = Counter()
     path, symbols, body = document.lengths
@@ -37,7 +37,7 @@ def postings_of(document: IndexedDocument) -> bytes:
         scale = weight / (1 - WEIGHTS.b + WEIGHTS.b * length / usual)
         for word, count in Counter(words.split()).items():
             counts[word] += scale * count  # type: ignore[assignment]
-    found = {_number(term) | _level(told) for term, told in counts.items()}
+    found = {_number(term) | _level(total) for term, total in counts.items()}
     found |= {symbol_posting(symbol.name) for symbol in document.symbols}
     return _array(found)
 
@@ -60,19 +60,19 @@ def symbol_posting(name: str) -> int:
 
 
 def lower(name: str) -> str:
-    """In lower case, if of ASCII."""
+    """In lower case, if the name is ASCII."""
     return name.lower() if name.isascii() else name
 
 
 @lru_cache(_KEPT)
 def _number(term: str) -> int:
-    """Other terms have other numbers, and the last bits are free for the level."""
+    """A hash of the term, with its last bits free for the level."""
     digest = hashlib.blake2b(term.encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, signed=True) & -LEVELS
 
 
-def _level(told: float) -> int:
-    return bisect(_BOUNDS, told / (WEIGHTS.k1 + told))
+def _level(total: float) -> int:
+    return bisect(_BOUNDS, total / (WEIGHTS.k1 + total))
 
 
 def _array(numbers: Iterable[int]) -> bytes:

@@ -1,6 +1,6 @@
 """The ranking: BM25F, that is BM25 whose term count is a weighted sum over the fields of a file.
 
-The weights were searched on public repositories, with titles of fixes as questions, and confirmed on other ones.
+The weights were tuned on public repositories, with titles of fixes as questions, and confirmed on other repositories.
 """
 
 import math
@@ -15,10 +15,10 @@ from gateway.connectors.codebase.tree.path_kinds import PathKind, is_vendored, k
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """`k1`: how much a term's further occurrences count. `b`: how much long fields are held against a file. `passage`:
-    of the best passage, beside the fields. `recency`: what a file gains that the last commit touched; a file loses half
-    of it after `recent_commits`. `kinds`: of files that are no source; `asked`: of a kind that the question names.
-    `vendored`: of copies of other projects, besides; not if the question names these."""
+    """`k1`: how much a term's further occurrences count. `b`: how much long fields reduce the score. `passage`: weight
+    of the best passage, added to the fields. `recency`: gain of a file that the last commit touched; it halves after
+    `recent_commits`. `kinds`: factor of each kind of file. `asked`: replaces it for a kind that the question names.
+    `vendored`: a further factor for copies of other projects, unless the question names these."""
 
     path: float = 8
     symbols: float = 2
@@ -58,7 +58,7 @@ class RankedFile:
 
 
 class Ranking:
-    """Of one question. `file_counts`: term → how many files have it."""
+    """The ranking for one question. `file_counts`: term → how many files have it."""
 
     def __init__(
         self, question: str, file_counts: Mapping[str, int], totals: Totals, weights: Weights = WEIGHTS
@@ -70,7 +70,7 @@ class Ranking:
         self._vendored = 1.0 if asks_for_vendored(question) else weights.vendored
 
     def rank(self, files: Iterable[IndexedFile]) -> list[RankedFile]:
-        """Best first. Equal ones by path, so that the same question has the same answer."""
+        """Best first. Files with equal scores are ordered by path, so that the same question has the same answer."""
         ranked = [self._ranked(file) for file in files]
         return sorted((file for file in ranked if file.score > 0), key=lambda file: (-file.score, file.path))
 

@@ -1,4 +1,4 @@
-"""Search: a question in words becomes lines of files."""
+"""Search: finds the lines of files that answer a question in words."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from gateway.connectors.codebase.index.store import IndexStore
 from gateway.connectors.codebase.index.symbols import Symbol
 from gateway.connectors.codebase.index.terms import question_terms, terms_of
 
-MOST_TERMS = 1_000  # of a question that are searched for: each takes up to a millisecond
+MOST_TERMS = 1_000  # of a question that are searched for; each takes up to a millisecond
 NEIGHBOURS = 8  # lines before and after the best one
 MOST_LINES = 40  # of a definition that is shown whole
 
-Read = Callable[[str], bytes | None]  # a path's content now; None if it is no more
+Read = Callable[[str], bytes | None]  # the current content of a path; None if it no longer exists
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Lines count from 1; `end_line` belongs to it. `best_line`: the one that answers most. `score`: 1.0 for the best
-    file of the answer."""
+    """Line numbers start at 1; `end_line` is inclusive. `best_line`: the line that matches best. `score`: 1.0 for the
+    best file of the answer."""
 
     path: str
     start_line: int
@@ -31,7 +31,7 @@ class Match:
 
 
 def ranked_files(store: IndexStore, question: str) -> tuple[Ranking, list[RankedFile]]:
-    """The files that answer, best first. Of a question with more than MOST_TERMS different terms, the first ones."""
+    """The files that match, best first. Only the first MOST_TERMS different terms of the question are used."""
     counts = store.file_counts(question_terms(question)[:MOST_TERMS])
     ranking = Ranking(question, counts, store.totals())
     return ranking, ranking.rank(store.files(store.proposed(ranking.rarity)))
@@ -60,7 +60,7 @@ def _length(lines: Sequence[str]) -> int:
 
 
 def _best_line(lines: Sequence[str], passages: Sequence[float], rarity: Mapping[str, float]) -> int:
-    """Of the best passage, with its neighbours."""
+    """The line of the best passage that scores highest together with its neighbours."""
     last = _length(lines)
     best = max(range(len(passages)), key=passages.__getitem__, default=0)
     first = min(best * LINES, (last - 1) // LINES * LINES)  # the file may have become shorter
@@ -69,7 +69,8 @@ def _best_line(lines: Sequence[str], passages: Sequence[float], rarity: Mapping[
 
 
 def _around(line: int, last: int, symbols: Sequence[Symbol]) -> tuple[int, int]:
-    """The definition around a line, or its neighbourhood where that is too long or none. `last`: of the file."""
+    """The smallest definition around a line, or the neighbouring lines if it is too long or there is none. `last`: the
+    last line of the file."""
     around = [
         symbol
         for symbol in symbols

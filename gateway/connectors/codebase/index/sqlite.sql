@@ -6,7 +6,8 @@ CREATE TABLE files (
     symbol_terms INTEGER NOT NULL,
     body_terms INTEGER NOT NULL
 );
--- Kept apart: a scan of all files reads no terms. What is deleted from the full text index must be told its terms.
+-- In a table of its own, so that a scan of all files reads no terms. To delete a file from the full-text index, its terms
+-- must be given.
 CREATE TABLE terms (file_id INTEGER PRIMARY KEY, packed BLOB NOT NULL);
 CREATE TABLE symbols (
     file_id INTEGER NOT NULL,
@@ -20,7 +21,7 @@ CREATE INDEX symbols_by_name ON symbols (name COLLATE NOCASE);
 CREATE TABLE grams (file_id INTEGER PRIMARY KEY, signature BLOB NOT NULL); -- of the texts that a file may hold
 -- `length`: how many terms. `age`: in commits.
 CREATE TABLE past (file_id INTEGER PRIMARY KEY, length INTEGER NOT NULL, age INTEGER NOT NULL, terms TEXT NOT NULL);
--- What tells that a file has not changed since it was read: also of files that are left out.
+-- A stamp shows that a file has not changed since it was read. Files that are left out have one too.
 CREATE TABLE stamps (path BLOB PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE totals (name TEXT PRIMARY KEY, value REAL NOT NULL) WITHOUT ROWID;

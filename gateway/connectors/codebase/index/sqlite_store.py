@@ -1,4 +1,4 @@
-"""The index of one project in one SQLite file. Full text search proposes files; the ranking decides.
+"""The index of one project in one SQLite file. Full-text search proposes files, and the ranking orders them.
 
 One process writes at a time; others read meanwhile, and see a batch when it is complete.
 """
@@ -17,8 +17,8 @@ from gateway.connectors.codebase.index.store import PROPOSED, FoundSymbol, Index
 from gateway.connectors.codebase.index.symbols import Symbol
 from gateway.connectors.codebase.index.terms import length_of, terms_of
 
-VERSION = 6  # of schema and terms: a file of another version is made anew
-WAIT = 30  # seconds for another process that writes
+VERSION = 6  # of schema and terms; a file of another version is replaced
+WAIT = 30  # seconds to wait for another process that writes
 
 _SCHEMA = Path(__file__).with_name("sqlite.sql").read_text(encoding="utf-8")
 _VARIABLES = 500  # in one statement
@@ -41,7 +41,7 @@ class SqliteStore:
 
     @classmethod
     def existing(cls, file: Path) -> "SqliteStore | None":
-        """The store for reading alone: nothing is created or made anew. None if there is none of this version."""
+        """The store for reading; creates and replaces nothing. None if there is no index of this version."""
         if not file.exists():
             return None
         database = cls._opened(file)
@@ -69,7 +69,6 @@ class SqliteStore:
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """What the block writes is seen by readers as a whole, or not at all."""
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -80,12 +79,10 @@ class SqliteStore:
         self._database.execute("COMMIT")
 
     def digests(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """By path: the digest of the content that is indexed, empty for a file that is not."""
         found = {path: digest for path, _, digest in self._known(paths)}
         return {path: found.get(path, b"") for path in paths}
 
     def put(self, documents: Sequence[IndexedDocument]) -> None:
-        """Adds the files, or replaces them."""
         ids = {path: file_id for path, file_id, _ in self._known([each.path for each in documents])}
         for file_id in ids.values():
             self._forget_terms(file_id)
@@ -118,7 +115,6 @@ class SqliteStore:
         )
 
     def remove(self, paths: Sequence[str]) -> None:
-        """Of files that are indexed or not. Their past and their stamps are removed too."""
         for _, file_id, _ in self._known(paths):
             self._forget_terms(file_id)
             self._forget_past(file_id)
@@ -160,7 +156,6 @@ class SqliteStore:
         self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def replace_past(self, past: Iterable[tuple[str, Sequence[str], int]]) -> None:
-        """`past`: path, subjects of the commits that touched it, and its age in commits. Of files that are indexed."""
         self._database.execute("DELETE FROM past")
         self._database.execute("INSERT INTO past_words (past_words) VALUES ('delete-all')")
         for some in batched(past, _VARIABLES):
@@ -189,7 +184,6 @@ class SqliteStore:
         return Totals(**{name: int(value) for name, value in self._database.execute("SELECT name, value FROM totals")})
 
     def stamps(self, paths: Sequence[str]) -> dict[str, str]:
-        """By path, as `put_stamps` was given them. Those of other paths are left out."""
         found: dict[str, str] = {}
         for keys in batched(map(os.fsencode, paths), _VARIABLES):
             statement = f"SELECT path, stamp FROM stamps WHERE path IN ({_marks(keys)})"  # noqa: S608 — marks only
@@ -197,11 +191,9 @@ class SqliteStore:
         return found
 
     def stamped(self) -> Iterator[str]:
-        """The paths that have a stamp."""
         return (os.fsdecode(path) for (path,) in self._database.execute("SELECT path FROM stamps"))
 
     def fact(self, name: str) -> str:
-        """As `put_fact` was given it; "" if it was not."""
         row = self._database.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return str(row[0]) if row else ""
 
@@ -211,7 +203,6 @@ class SqliteStore:
         return [os.fsdecode(path) for (path,) in rows]
 
     def choose(self, holds: Callable[[str], bool]) -> None:
-        """Restricts what is found to the paths for which `holds` is true."""
         rows = self._database.execute("SELECT id, path FROM files").fetchall()
         chosen = [(file_id,) for file_id, path in rows if holds(os.fsdecode(path))]
         self._database.execute("CREATE TEMP TABLE IF NOT EXISTS chosen (id INTEGER PRIMARY KEY)")
@@ -220,11 +211,11 @@ class SqliteStore:
         self._is_restricted = True
 
     def _among(self, column: str) -> str:
-        """The condition that `choose` has set. The plus makes SQLite look words up before it tries ids."""
+        """The condition for the restriction that `choose` has set. The plus makes SQLite look words up before it tries
+        ids."""
         return f" AND +{column} IN (SELECT id FROM chosen)" if self._is_restricted else ""  # noqa: S608
 
     def paths_that_may_hold(self, texts: Sequence[str]) -> list[str] | None:
-        """The files that may hold all of the texts, in any case, by path. None if the texts are too short to tell."""
         query = GramsQuery(texts)
         if not query:
             return None
@@ -234,8 +225,6 @@ class SqliteStore:
         return sorted(os.fsdecode(path) for path, signature in rows if query.may_be_in(signature))
 
     def file_counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """Term → how many files have it in themselves or in their past, whichever are more. Terms of no file are left
-        out."""
         marks = ", ".join("?" * len(terms))
         rows = self._database.execute(
             f"SELECT term, max(doc) FROM (SELECT term, doc FROM word_files WHERE term IN ({marks})"  # noqa: S608 — marks only
@@ -276,7 +265,6 @@ class SqliteStore:
         return [Symbol(*row) for row in rows]
 
     def find_symbols(self, name: str, *, most: int) -> list[FoundSymbol]:
-        """Definitions of the name. Those with the same case come first, then by path and line."""
         rows = self._database.execute(
             "SELECT path, name, kind, start_line, end_line FROM symbols JOIN files ON files.id = file_id"
             " WHERE name = ? COLLATE NOCASE ORDER BY name <> ?, path, start_line LIMIT ?",

@@ -1,4 +1,5 @@
-"""The index of one project, as those see it who write and search it: in a file of SQLite, or in Postgres."""
+"""The index of one project, as code that writes or searches it sees it. It is a file of SQLite, or a schema of
+Postgres."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -8,13 +9,14 @@ from typing import Protocol
 from gateway.connectors.codebase.index.document import FileTerms, IndexedDocument
 from gateway.connectors.codebase.index.symbols import Symbol
 
-PROPOSED = 300  # files that the terms of files propose, and that those of their past do: 98 % of what is searched for
-RAREST = 24  # terms of a question that propose files: a long question's common words would match every file
+PROPOSED = 300  # files proposed by their own terms, and by those of their history: 98 % of those searched for
+RAREST = 24  # terms of a question that propose files; a long question's common words would match every file
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Over all files. `past_files`: how many have a past. The others: terms of all files together."""
+    """Counts over all files. `past_files`: files with a history. The others after `files`: terms of all files
+    together."""
 
     files: int = 0
     path_terms: int = 0
@@ -27,7 +29,7 @@ class Totals:
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
     """`past`: terms of the subjects of the commits that touched the file. `age`: how many commits are newer than its
-    last one; None without a past."""
+    last one; None without a history."""
 
     path: str
     terms: FileTerms
@@ -53,7 +55,7 @@ class IndexStore(Protocol):
     # Writing
 
     def batch(self) -> AbstractContextManager[None]:
-        """What the block writes is seen by readers as a whole, or not at all."""
+        """Readers see what the block writes as a whole, or not at all."""
 
     def digests(self, paths: Sequence[str]) -> dict[str, bytes]:
         """By path: the digest of the content that is indexed, empty for a file that is not."""
@@ -62,27 +64,28 @@ class IndexStore(Protocol):
         """Adds the files, or replaces them."""
 
     def remove(self, paths: Sequence[str]) -> None:
-        """Of files that are indexed or not. Their past and their stamps are removed too."""
+        """Removes the files with their history and stamps. They need not be indexed."""
 
     def put_stamps(self, stamps: Mapping[str, str]) -> None: ...
 
     def put_fact(self, name: str, value: str) -> None: ...
 
     def replace_past(self, past: Iterable[tuple[str, Sequence[str], int]]) -> None:
-        """`past`: path, subjects of the commits that touched it, and its age in commits. Of files that are indexed."""
+        """`past`: path, subjects of the commits that touched it, and its age in commits. Files that are not indexed are
+        ignored."""
 
     # Reading
 
     def totals(self) -> Totals: ...
 
     def stamps(self, paths: Sequence[str]) -> dict[str, str]:
-        """By path, as `put_stamps` was given them. Those of other paths are left out."""
+        """The stamps by path, as passed to `put_stamps`. Paths without a stamp are left out."""
 
     def stamped(self) -> Iterator[str]:
         """The paths that have a stamp."""
 
     def fact(self, name: str) -> str:
-        """As `put_fact` was given it; "" if it was not."""
+        """The value passed to `put_fact`; "" if there is none."""
 
     def paths(self) -> list[str]: ...
 
@@ -90,21 +93,22 @@ class IndexStore(Protocol):
         """Restricts what is found to the paths for which `holds` is true."""
 
     def paths_that_may_hold(self, texts: Sequence[str]) -> list[str] | None:
-        """The files that may hold all of the texts, in any case, by path. None if the texts are too short to tell."""
+        """The paths of the files that may hold all of the texts, ignoring case, sorted. None if the texts are too short
+        for that."""
 
     def file_counts(self, terms: Sequence[str]) -> dict[str, int]:
-        """Term → how many files have it in themselves or in their past, whichever are more. Terms of no file are left
-        out."""
+        """Term → the number of files that have it, or whose history has it, whichever is larger. Terms of no file are
+        left out."""
 
     def proposed(self, rarity: Mapping[str, float]) -> list[int]:
-        """Ids of files that may answer. `rarity`: what each term of the question is worth."""
+        """Ids of the files to rank. `rarity`: what each term of the question is worth."""
 
     def files(self, ids: Sequence[int]) -> Iterator[IndexedFile]: ...
 
     def symbols_of(self, path: str) -> list[Symbol]: ...
 
     def find_symbols(self, name: str, *, most: int) -> list[FoundSymbol]:
-        """Definitions of the name. Those with the same case come first, then by path and line."""
+        """Definitions of the name, ignoring case. Those with the same case come first, then by path and line."""
 
 
 def rarest(rarity: Mapping[str, float]) -> list[str]:

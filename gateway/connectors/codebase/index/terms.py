@@ -1,4 +1,5 @@
-"""Terms: what the index counts. A text becomes words; a compound identifier is kept whole and split; parts are stemmed.
+"""Terms: what the index counts. A text is split into words. A compound identifier gives a term for the whole and one
+for each of its parts. Parts are stemmed.
 
 `getUserName` gives `=getusername get user name`, and `running` gives `run`.
 """
@@ -12,9 +13,9 @@ import snowballstemmer
 WORD = re.compile(r"\w+")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
 LONGEST = 64  # characters of a word; longer ones are data
-KEPT_WORDS = 50_000  # whose terms are remembered: some 20 MB
+KEPT_WORDS = 50_000  # whose terms are cached: some 20 MB
 
-# Words of asking, which say nothing about the code.
+# Words of questions and bug reports that say nothing about the code.
 ASKING = frozenset(
     WORD.findall(
         "a about all also an and any are as at be been but by can could did do does doesn don each every find fix "
@@ -25,24 +26,24 @@ ASKING = frozenset(
     )
 )
 
-# Identifiers share their parts, and to stem one takes as long as a hundred look-ups.
+# Identifiers share their parts, and stemming a part takes as long as a hundred look-ups.
 _stem = lru_cache(KEPT_WORDS)(snowballstemmer.stemmer("english").stemWord)
 
 
 def parts_of(word: str) -> list[str]:
-    """The words inside an identifier, in lower case and not stemmed. Letters of any alphabet that has two cases are
-    split by them, as those of ASCII are."""
+    """The words inside an identifier, in lower case and not stemmed. A change of case splits a word in every alphabet
+    that has cases."""
     shape = word if word.isascii() else "".join(map(_cased, word))
     return [word[part.start() : part.end()].lower() for part in PART.finditer(shape)]
 
 
 def _cased(letter: str) -> str:
-    """A letter of ASCII with the same case; the letter itself if it has none."""
+    """An ASCII letter of the same case; the letter itself if it has no case."""
     return "A" if letter.isupper() else "a" if letter.islower() else letter
 
 
 class _Terms(dict[str, str]):
-    """Word → its terms, joined by spaces. Files repeat the same words, so that most are looked up."""
+    """Word → its terms, joined by spaces. Files repeat the same words, so most are found in this cache."""
 
     def __missing__(self, word: str) -> str:
         if len(self) >= KEPT_WORDS:
@@ -63,18 +64,19 @@ _TERMS = _Terms()
 
 
 def terms_of(text: str) -> str:
-    """All terms of the text in their order, joined by spaces: as FTS5 takes them."""
+    """All terms of the text in their order, joined by spaces as FTS5 expects them."""
     lookup = _TERMS
     return " ".join(filter(None, [lookup[word] for word in WORD.findall(text)]))
 
 
 def length_of(terms: str) -> int:
-    """How many they are."""
+    """The number of terms."""
     return len(terms.split())
 
 
 def question_terms(question: str) -> tuple[str, ...]:
-    """The different terms that are searched for. If a question has only words of asking, these are searched for."""
+    """The different terms that are searched for: those of words outside ASKING, or of all words if there are no
+    others."""
     words = WORD.findall(question)
     return _different([word for word in words if word.lower() not in ASKING]) or _different(words)
 

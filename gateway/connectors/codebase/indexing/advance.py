@@ -1,4 +1,5 @@
-"""What a moment of work on an index has come to. Apart from the indexer, which only its own process loads."""
+"""The result of a moment of work on an index. It is not in the indexer's module, which only the indexing process
+loads."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,8 +9,9 @@ BATCH = 500  # files that are read together and written in one transaction, at m
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """How far a run is. `done` of `total` files of the project are up to date. `differing`: how many were not when the
-    run began. `share`: the part of the run that is done, 0 to 1. `commit`: the id of HEAD's commit; "": none yet."""
+    """The progress of a run. `done` of `total` files of the project are up to date. `differing`: how many were not when
+    the run began. `share`: the part of the run that is done, 0 to 1. `commit`: the id of HEAD's commit; "" if there is
+    none yet."""
 
     done: int = 0
     total: int = 0
@@ -20,7 +22,8 @@ class RunStep:
 
     @property
     def is_small(self) -> bool:
-        """Whether the files that differ fit one batch, unless they are large. Readers then see all of them at once."""
+        """Whether the files that differ fit into one batch, which readers see at once. Large files may still need
+        several."""
         return self.differing <= BATCH
 
 
@@ -34,8 +37,7 @@ class AdvanceOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """`remaining`: estimated seconds until the run ends, 0 where there is no estimate. `error`: a sentence for those
-    who run Sluice."""
+    """`remaining`: estimated seconds until the run ends, 0 if there is no estimate. `error`: a sentence for ops."""
 
     outcome: AdvanceOutcome
     step: RunStep = field(default_factory=RunStep)

@@ -1,4 +1,4 @@
-"""Reads files of a tree, and makes the documents that the index keeps of them."""
+"""Reads files of a tree, and creates the documents that the index stores."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from gateway.connectors.codebase.git.repository import opened
 from gateway.connectors.codebase.index.document import IndexedDocument, digest_of, document_of
 from gateway.connectors.codebase.tree import files
 
-MOST_BYTES = 2_000_000  # of the files that are read at once: what is made of them is in memory together
+MOST_BYTES = 2_000_000  # of the files that are read at once, whose documents are in memory together
 
 Digests = Mapping[str, bytes]  # path → the digest of the content that is indexed; empty for a file that is not
 
 
 @dataclass(slots=True)
 class ReadFiles:
-    """`documents`: of files that are new or have changed. The others are paths; `left_out`: of files that are gone or
-    do not belong into the index; `rest`: of files that were not read, as the batch was too large."""
+    """`documents`: new or changed files. The other fields are paths. `left_out`: files that no longer exist or do not
+    belong in the index. `rest`: files that were not read, because the batch was too large."""
 
     documents: list[IndexedDocument] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
@@ -25,7 +25,7 @@ class ReadFiles:
 
     @property
     def paths(self) -> list[str]:
-        """Of all files that were read or left out."""
+        """The paths of all files that were read or left out."""
         return [*(each.path for each in self.documents), *self.unchanged, *self.left_out]
 
 
@@ -48,12 +48,12 @@ def read_files(root: Path, batch: Digests) -> ReadFiles:
 
 
 def look_at(root: Path, path: str) -> None:
-    """Reads a file, and does nothing with it."""
+    """Reads a file and discards its content."""
     files.file_at(root, opened(root), path)
 
 
 def read_here(root: Path, batches: Iterable[Digests]) -> Iterator[ReadFiles]:
-    """As `read_files` of each batch, in their order."""
+    """Yields what `read_files` returns for each batch, in order, and for the rest of a batch that was too large."""
     for batch in batches:
         found = read_files(root, batch)
         yield found

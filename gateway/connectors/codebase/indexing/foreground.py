@@ -1,4 +1,4 @@
-"""Brings one index up to date while somebody waits, and says how far it is."""
+"""Brings one index up to date while the caller waits, and reports its progress."""
 
 import time
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from gateway.connectors.codebase.progress import IndexStatus, Progress
 
 
 class IndexIncomplete(Exception):
-    """The message says why, and what to do."""
+    """The message says why the index is incomplete, and what to do."""
 
 
 def brought_up_to_date(project: Project, seconds: float) -> Iterator[str]:
-    """Lines to show; the last one when the index is as the tree. The work is done here, in a process of its own, or in
-    Sluice's worker if that has begun. Raises IndexIncomplete."""
+    """Yields lines about the progress until the index matches the tree. The work is done in a child process, or by
+    Sluice's worker if that has already begun. Raises IndexIncomplete."""
     states.begin_missing()
     ends, process, before = time.monotonic() + seconds, IndexingProcess(), ""
     try:
@@ -35,7 +35,7 @@ def brought_up_to_date(project: Project, seconds: float) -> Iterator[str]:
             if time.monotonic() >= ends:
                 raise IndexIncomplete(
                     f"The index of {project} is not complete after {seconds:g} seconds: {in_words(now)}. Sluice "
-                    "goes on with it while it runs. To wait longer, give more seconds with --wait."
+                    "continues while it runs. To wait longer, give more seconds with --wait."
                 )
             if found.outcome is AdvanceOutcome.BUSY:
                 time.sleep(MOMENT)

@@ -16,14 +16,14 @@ _NAMES = ("[0-9]+$", "^sluice_index_[0-9]{1,18}$")
 
 
 def place_of(project_id: int) -> IndexPlace:
-    """It need not have been created."""
+    """The place of a project's index, which need not exist yet."""
     if settings.CODEBASE_INDEX == "postgres":
         return _schema_place(project_id)
     return _file_place(project_id)
 
 
 def created(project_id: int) -> IndexPlace:
-    """If there was no place for an index, there is one now, which is empty. It is for Sluice alone."""
+    """The place of a project's index. Creates an empty one, which only Sluice may access, if there is none."""
     place = place_of(project_id)
     if isinstance(place, SqlitePlace):
         if not place.file.exists():
@@ -35,8 +35,8 @@ def created(project_id: int) -> IndexPlace:
 
 
 def delete(project_id: int) -> None:
-    """Wherever it is. Also while it is written: the writer then writes to a file without a name, which vanishes with
-    it, or finds its schema gone."""
+    """Deletes the index in both places where it may be. It may be deleted while it is being written: the writer then
+    writes to an unlinked file, which disappears when it is closed, or finds that its schema no longer exists."""
     file = _file_place(project_id).file
     for each in (file, file.with_suffix(".lock"), *(file.with_name(file.name + ending) for ending in BESIDE_DATABASE)):
         each.unlink(missing_ok=True)
@@ -45,7 +45,7 @@ def delete(project_id: int) -> None:
 
 
 def delete_left_behind() -> None:
-    """Schemas of projects that are no more, which could not be deleted with them."""
+    """Deletes the schemas of removed projects that could not be deleted together with the project."""
     if connection.vendor != "postgresql":
         return
     with connection.cursor() as cursor:
@@ -64,7 +64,7 @@ def _schema_place(project_id: int) -> PostgresPlace:
 
 
 def _conninfo() -> str:
-    """Of the database that Django uses, with the options that libpq knows too."""
+    """The connection string of Django's database, with those options that libpq knows too."""
     from psycopg.conninfo import make_conninfo
     from psycopg.pq import Conninfo
 

@@ -1,7 +1,7 @@
-"""Works on the index of a project for a moment at a time. This is what the indexing process runs, without Django.
+"""Works on the index of a project for a moment at a time. Runs in the indexing process, without Django.
 
 Between two moments, an unfinished run stays in memory, so that many projects can take turns. It is lost if the process
-ends; what it has written to the index stays, and the next run goes on from there.
+ends, but the index keeps what was written, and the next run continues from there.
 """
 
 import time
@@ -20,7 +20,7 @@ from gateway.connectors.codebase.indexing.tree_watch import TreeWatch
 
 def advance(root: Path, place: IndexPlace, seconds: float) -> Advance:
     """Works on the project at `root` for about `seconds`. `place`: of its index; it must have been created. An error of
-    the repository or of the index is not raised: the result has it."""
+    the repository or of the index is returned, not raised."""
     try:
         return _tree_of(root, place).advance(seconds)
     except RepositoryRefused as error:
@@ -30,12 +30,12 @@ def advance(root: Path, place: IndexPlace, seconds: float) -> Advance:
     except IndexFailed as error:
         return Advance(AdvanceOutcome.FAILED, error=str(error))
     except IndexGone:
-        return Advance(AdvanceOutcome.WORKING)  # the next call makes it anew
+        return Advance(AdvanceOutcome.WORKING)  # the next call rebuilds it
 
 
 class IndexedTree:
-    """What this process keeps of a project: its unfinished run, and a watch that tells whether the tree has changed
-    since the last finished run began."""
+    """What this process remembers about a project: its unfinished run, and a watch that detects whether the tree has
+    changed since the last finished run began."""
 
     def __init__(self, root: Path, place: IndexPlace) -> None:
         self.root, self._place, self._identity = root, place, place.identity()
@@ -44,7 +44,7 @@ class IndexedTree:
 
     @property
     def has_its_index(self) -> bool:
-        """False if the place is gone, or is another one: the project was removed, or its index has to be made anew."""
+        """False if the index was deleted or replaced: the project was removed, or its index is to be rebuilt."""
         return self._place.identity() == self._identity
 
     def advance(self, seconds: float) -> Advance:
@@ -65,8 +65,8 @@ class IndexedTree:
         return last
 
     def _is_there(self) -> bool:
-        """Whether there is an index at the place. `has_its_index` does not always tell: an empty file that took the
-        place of a deleted one may have the same inode."""
+        """Whether there is an index at the place. `has_its_index` cannot always tell: an empty file that replaced a
+        deleted one may have the same inode."""
         store = self._place.existing()
         if store is not None:
             store.close()
@@ -87,8 +87,8 @@ class IndexedTree:
                 yield from self._steps(IndexRun(self.root, store))
 
     def _steps(self, run: IndexRun) -> Generator[Advance, None, None]:
-        """The time that remains is estimated from the time that this run took for what it has done. `first`: the share
-        that was done before it began."""
+        """Estimates the remaining time from the speed of this run so far. `first`: the share that was already done when
+        it began."""
         began, first, step = time.monotonic(), None, RunStep()
         for step in run.steps():
             first = step.share if first is None else first
@@ -99,7 +99,7 @@ class IndexedTree:
 
 
 def keep(places: Set[IndexPlace]) -> None:
-    """Forgets the others: their connections, locks and readers end."""
+    """Forgets all other places, which releases their connections, locks and readers."""
     for place in _trees.keys() - places:
         _trees.pop(place).stop()
 
@@ -108,8 +108,8 @@ _trees: dict[IndexPlace, IndexedTree] = {}
 
 
 def _tree_of(root: Path, place: IndexPlace) -> IndexedTree:
-    """What is kept for the index, if anything. What is kept for indexes that are gone, or for another folder of this
-    project, is forgotten first."""
+    """The remembered tree of this place, or a new one. Trees whose index is gone, and one of this project with another
+    folder, are forgotten first."""
     for known, tree in [*_trees.items()]:
         if not tree.has_its_index or (known == place and tree.root != root):
             _trees.pop(known).stop()

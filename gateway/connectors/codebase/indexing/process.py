@@ -1,5 +1,5 @@
-"""Runs the indexer in a child process of the worker. libgit2 and the parsers hold the interpreter's lock (GIL) while
-they work: in the worker's own process, which may also be the web server's, all calls would wait for them."""
+"""Runs the indexer in a child process of the worker. libgit2 and the parsers hold the GIL while they work: in the
+worker's own process, which may also be the web server's, all calls would wait for them."""
 
 import logging
 import os
@@ -14,10 +14,10 @@ from gateway.connectors.codebase.index.index_place import IndexPlace
 from gateway.connectors.codebase.indexing.advance import Advance, AdvanceOutcome
 
 NICENESS = 10  # a lower priority: the process gets the processor time that calls leave
-GRACE = 120.0  # seconds past the given time, after which the process is taken to hang; a batch takes one or two
-HANGS = "Indexing did not go on for two minutes, and was stopped. It begins again by itself."
-CRASHED = "The process that indexes has ended unexpectedly, perhaps for want of memory. It begins again by itself."
-UNKNOWN = "Indexing failed for a reason that was not foreseen. The server's log has it. It begins again by itself."
+GRACE = 120.0  # seconds past the given time after which the process counts as hanging; a batch takes one or two
+HANGS = "Indexing made no progress for two minutes and was stopped. It is retried automatically."
+CRASHED = "The indexing process ended unexpectedly, perhaps because memory ran out. It is restarted automatically."
+UNKNOWN = "Indexing failed with an unexpected error, which is in the server's log. It is retried automatically."
 
 logger = logging.getLogger(__name__)
 
@@ -29,11 +29,11 @@ class IndexingProcess:
         self._children = ChildProcesses(1, _be_nice)
 
     def advance(self, root: Path, place: IndexPlace, seconds: float, grace: float = GRACE) -> Advance:
-        """As indexer.advance. Blocks for about `seconds`. Raises nothing: if the process fails, hangs or ends, the
-        result says so, and the next call starts another one where needed."""
+        """Like indexer.advance. Blocks for about `seconds`. Raises nothing: if the process fails, hangs or ends, the
+        result says so, and the next call starts another process if needed."""
         try:
             future = self._children.pool().schedule(_advance, args=(root, place, seconds))
-            # Not the pool's own timeout: that begins when the process takes the work, which one that hangs never does.
+            # Not the pool's own timeout: it starts when the process takes the job, and a process that hangs never does.
             found: Advance = future.result(seconds + grace)
         except TimeoutError:
             self.stop()
@@ -46,7 +46,7 @@ class IndexingProcess:
         return found
 
     def keep(self, places: Set[IndexPlace]) -> None:
-        """Abandons the runs of other places, whose projects are no more. Returns at once."""
+        """Abandons the runs of other places, whose projects were removed. Does not block."""
         if self._children.are_started:
             self._children.pool().schedule(_keep, args=(places,))
 
@@ -56,7 +56,7 @@ class IndexingProcess:
 
 
 def _advance(root: Path, place: IndexPlace, seconds: float) -> Advance:
-    from gateway.connectors.codebase.indexing import indexer  # in the child alone
+    from gateway.connectors.codebase.indexing import indexer  # only in the child
 
     return indexer.advance(root, place, seconds)
 

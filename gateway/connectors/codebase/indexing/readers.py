@@ -1,6 +1,6 @@
 """Processes that read files for the process that writes an index. Reading and parsing take longer than writing, so a
-run of many files is spread over all processors. A file that crashes or hangs its reader twice, though it can be read
-as such, is left out; the run goes on. If it cannot even be read, it is not the file's fault, and the run fails.
+run of many files is spread over all processors. A file that makes its reader crash or hang twice is left out, and the
+run goes on. But if a process cannot even read the file's bytes, the file is not to blame, and the run fails.
 
 The readers start with the first run that needs them, are shared by the runs of all projects, and end with the last of
 these runs. They have the priority of the process that writes.
@@ -21,13 +21,13 @@ from gateway.connectors.codebase.index.index_place import IndexFailed
 from gateway.connectors.codebase.indexing.file_reads import Digests, ReadFiles, look_at, read_files
 
 PROCESSES = 2
-AHEAD = 2  # batches that are read, or are to be, while one is written
+AHEAD = 2  # batches that are read, or wait to be read, while one is written
 BATCH_SECONDS, FILE_SECONDS = 60.0, 10.0  # a batch takes a second or two
-LOOK_SECONDS = 1.0  # after which it is looked whether a pool is still at its work
-TRIES = 2  # of a file alone
+LOOK_SECONDS = 1.0  # between checks whether a pool still works
+TRIES = 2  # for a file on its own
 FAILS = (
-    "The processes that read the files of the project cannot start, or its file system does not answer. The index is "
-    "tried again by itself."
+    "The processes that read the files of the project cannot start, or its file system does not answer. Indexing is "
+    "retried automatically."
 )
 
 _ENDED = (ProcessExpired, BrokenProcessPool, CancelledError, TimeoutError)
@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 
 
 class Readers:
-    """Used by one thread. `work`: what a process does with a batch. `look`: reads a file and does nothing with it.
-    `batch_seconds`, `file_seconds`: how long a batch, or a file alone, may take; then its process is stopped."""
+    """Used by one thread. `work`: what a process does with a batch. `look`: reads a file and discards its content.
+    `batch_seconds`, `file_seconds`: how long a batch, or a file on its own, may take before its process is stopped."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Readers:
         self._runs = 0
 
     def read(self, root: Path, batches: Iterable[Digests]) -> Iterator[ReadFiles]:
-        """As `read_files` of each batch, in their order. Raises IndexFailed."""
+        """Yields what `read_files` returns for each batch, in order. Raises IndexFailed."""
         waiting: deque[tuple[Digests, _Scheduled]] = deque()
         self._runs += 1
         try:
@@ -80,7 +80,7 @@ class Readers:
         yield found
 
     def _one_by_one(self, root: Path, batch: Digests) -> Iterator[ReadFiles]:
-        """Reads the files of a batch whose reader has ended, each alone: this finds the file that ended it."""
+        """Reads the files of a batch whose reader has ended one by one, to find the file that ended it."""
         for path, digest in batch.items():
             yield self._alone(root, path, digest)
 
@@ -103,14 +103,15 @@ class Readers:
 
 
 class _Scheduled:
-    """Work that a pool was given. Raises what _ENDED names."""
+    """A job that was given to a pool."""
 
     def __init__(self, pool: ProcessPool, work: Callable[..., Any], arguments: tuple[Any, ...], seconds: float) -> None:
         self._pool = pool
         self._future: Future[Any] = pool.schedule(work, args=arguments, timeout=seconds)
 
     def result(self) -> Any:
-        """A pool that breaks at the moment it is given work forgets it: the future alone would wait for ever."""
+        """Raises the exceptions in _ENDED. Also checks the pool, because a pool that breaks just as it is given a job
+        forgets it: its future would never end."""
         while not wait([self._future], LOOK_SECONDS).done:
             if not self._pool.active:
                 raise BrokenProcessPool
@@ -118,7 +119,7 @@ class _Scheduled:
 
 
 def _prepare() -> None:
-    """Nothing: the grammars are loaded when a file needs them."""
+    """Does nothing, because the grammars are loaded when a file needs them."""
 
 
 readers = Readers()

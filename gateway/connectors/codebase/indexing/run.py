@@ -1,7 +1,7 @@
 """One run: brings the index of a project up to date with its files and its history.
 
-It works in steps, and can be abandoned after each of them: the next run does only what is missing. Stamps tell which
-files may have changed since they were read, so only these are read again, also after a switch of branches.
+It works in steps, and can be abandoned after each of them: the next run does only what is missing. Stamps show which
+files may have changed since they were read, so only these are read again, even after a switch of branches.
 """
 
 import time
@@ -21,10 +21,10 @@ from gateway.connectors.codebase.indexing.stamps import UNSETTLED, stamps_of
 from gateway.connectors.codebase.indexing.tree_watch import TreeWatch, commit_of
 from gateway.connectors.codebase.tree import files
 
-FEW = 50  # files that this process reads by itself: starting the readers takes longer
-COMMITS = 200  # that are read in one step
-READS_HERE = "reads here"  # a fact of the index while this process reads: it stays if a file ends the process
-PAST_PERCENT = 10  # what reading the history counts for in the progress of a run
+FEW = 50  # files that this process reads itself, because starting the readers takes longer
+COMMITS = 200  # read in one step
+READS_HERE = "reads here"  # a fact in the index while this process reads; it remains if a file crashes it
+PAST_PERCENT = 10  # the share of a run's progress that reading the history counts for
 
 Stamps = Callable[[Sequence[str]], dict[str, str]]  # of the files at the paths, as they are now
 
@@ -57,13 +57,13 @@ class IndexRun:
             yield RunStep(len(paths), len(paths), differing, whole, "Reading the history", commit)
 
     def _stamps(self, is_bare: bool, commit: str) -> Stamps:
-        """A bare repository has no files on disk: what it holds changes with HEAD alone."""
+        """A bare repository has no files on disk; what it holds changes only with HEAD."""
         return (lambda paths: dict.fromkeys(paths, commit)) if is_bare else partial(stamps_of, self._root)
 
     def _file_steps(self, paths: Sequence[str], stamps: Stamps) -> Iterator[tuple[int, int]]:
-        """How many files are up to date, and how many were not when the run began. Deleted files are removed in the
-        transaction that writes the first batch, so that a renamed file is missing under both names only briefly, if at
-        all."""
+        """Yields how many files are up to date, and how many were not when the run began. Deleted files are removed in
+        the transaction that writes the first batch, so that a renamed file is missing under both names only briefly, if
+        at all."""
         differing, gone = self._compared(paths, stamps)
         done = len(paths) - len(differing)
         yield done, len(differing)
@@ -76,7 +76,7 @@ class IndexRun:
             replace_files(self._store, (), gone)
 
     def _compared(self, paths: Sequence[str], stamps: Stamps) -> tuple[list[str], list[str]]:
-        """The files that may have changed since they were read, and those that are no more."""
+        """The files that may have changed since they were read, and those that no longer exist."""
         project = frozenset(paths)
         differing, gone = [], [path for path in self._store.stamped() if path not in project]
         for some in batched(paths, BATCH):
@@ -86,8 +86,8 @@ class IndexRun:
         return differing, gone
 
     def _read(self, paths: Sequence[str], stamps: Stamps) -> Iterator[tuple[ReadFiles, Mapping[str, str]]]:
-        """With the stamps that the files had before they were read. A file that ended this process is among those that
-        differ again: then readers find it, and leave it out."""
+        """Yields the files with the stamps that they had before they were read. If a file crashes this process, the
+        next run uses the readers, which find that file and leave it out."""
         if not paths:
             return
         stamped: dict[str, str] = {}  # of the files that are being read
@@ -107,7 +107,7 @@ class IndexRun:
         self._store.put_fact(READS_HERE, "")
 
     def _past_steps(self, paths: Sequence[str], commit: str) -> Iterator[float]:
-        """The share of the history that is read, 0 to 1."""
+        """Yields the share of the history that has been read, 0 to 1."""
         repository = opened(self._root)
         past, total = PastOfFiles(paths), max(1, history.count(repository))
         for read, each in enumerate(history.past(repository), start=1):

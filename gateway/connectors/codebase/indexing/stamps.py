@@ -1,4 +1,4 @@
-"""Stamps: what tells that a file has not changed since it was read, without reading it again."""
+"""Stamps show that a file has not changed since it was read, without reading it again."""
 
 import os
 import time
@@ -12,7 +12,7 @@ UNSETTLED = ""  # the stamp of a file that has to be read again
 
 
 def stamps_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """By path, of those that are there. They stay equal while the file does."""
+    """The stamps of the existing files, by path. A stamp stays equal while its file is unchanged."""
     prefix, found = f"{root}/", {}
     latest = time.time_ns() - SETTLED
     for path in paths:

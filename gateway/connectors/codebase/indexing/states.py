@@ -1,4 +1,4 @@
-"""What is stored about the index of a project. These functions query."""
+"""The stored state of a project's index. These functions query the database."""
 
 from datetime import timedelta
 
@@ -21,7 +21,7 @@ def progress_of(project: KnownProject) -> Progress:
 
 
 def progress(state: IndexState) -> Progress:
-    """Says nothing of paths, as callers see it."""
+    """Does not reveal paths, because callers see it."""
     status = IndexStatus(state.status)
     return Progress(
         status=status,
@@ -40,14 +40,14 @@ def begin_missing() -> None:
 
 
 def forget(project_id: int) -> None:
-    """Of an index that was deleted, to be made anew."""
+    """Resets the state of an index that was deleted to be rebuilt."""
     IndexState.objects.filter(project_id=project_id).update(
         status=IndexStatus.NOT_STARTED, processed_files=0, percent=0, error="", commit="", checked_at=None
     )
 
 
 def record(project_id: int, advance: Advance) -> bool:
-    """Stores what an advance has brought. False if the project was removed meanwhile."""
+    """Stores the result of an advance. False if the project was removed meanwhile."""
     state = IndexState.objects.filter(project_id=project_id).first()
     if state is None:
         return False
@@ -68,8 +68,8 @@ def record(project_id: int, advance: Advance) -> bool:
 
 
 def _work(state: IndexState, advance: Advance) -> None:
-    """A complete index stays so while few files differ: they are written at once. Within a run nothing goes back, also
-    if the run had to begin again."""
+    """A complete index stays complete while few files differ, because these are written at once. Within a run, no
+    figure decreases, even if the run had to begin again."""
     step, now = advance.step, timezone.now()
     if state.status == IndexStatus.COMPLETE and step.is_small:
         return

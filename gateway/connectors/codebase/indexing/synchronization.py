@@ -1,4 +1,4 @@
-"""Brings the indexes of all projects up to date, a moment of each in turn."""
+"""Brings the indexes of all projects up to date, working on each for a moment in turn."""
 
 import logging
 import threading
@@ -22,7 +22,8 @@ _one_at_a_time = threading.Lock()
 
 
 def synchronize(seconds: float, child: IndexingProcess = process) -> bool:
-    """Works for about `seconds`. Whether there is nothing left to do. Returns at once if another thread is at it."""
+    """Works for about `seconds`. Returns whether nothing is left to do; True at once if another thread is
+    synchronizing."""
     if not _one_at_a_time.acquire(blocking=False):
         return True
     try:
@@ -54,16 +55,16 @@ def _delete_left_behind() -> None:
 
 
 def advance(project: Project, child: IndexingProcess = process) -> bool:
-    """Works on one project for a moment. Whether there is more to do."""
+    """Works on one project for a moment. Returns whether there is more to do."""
     found = advanced(project, child)
     if not states.record(project.pk, found):
-        index_places.delete(project.pk)  # it was created again
+        index_places.delete(project.pk)  # `advanced` created it for a project that was just removed
         return False
     return found.outcome is AdvanceOutcome.WORKING
 
 
 def advanced(project: Project, child: IndexingProcess) -> Advance:
-    """As `advance`, but nothing is stored."""
+    """Like `advance`, but stores no state."""
     try:
         return child.advance(project.root, index_places.created(project.pk), MOMENT)
     except IndexFailed as error:
@@ -71,7 +72,7 @@ def advanced(project: Project, child: IndexingProcess) -> Advance:
 
 
 def _due(projects: Iterable[Project]) -> Iterable[Project]:
-    """Not those that have just failed."""
+    """The projects without those that have just failed."""
     latest = timezone.now() - RETRY
     for project in projects:
         state = project.index

@@ -1,5 +1,5 @@
-"""Whether anything in a tree has changed since it was looked at: a look at each file and folder, which takes a third of
-a second for 100,000 files. Git's own comparison takes five times as long."""
+"""Detects whether anything in a tree has changed, by the status of each file and folder. That takes a third of a second
+for 100,000 files. Git's own comparison takes five times as long."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ import pygit2
 
 from gateway.connectors.codebase.indexing.stamps import SETTLED
 
-_OF_GIT = ("HEAD", "index", "info/exclude")  # what decides which files belong to the project
+_OF_GIT = ("HEAD", "index", "info/exclude")  # these decide which files belong to the project
 
 
 class TreeWatch:
@@ -26,7 +26,7 @@ class TreeWatch:
         self._is_sure = newest < began - SETTLED
 
     def is_unchanged(self, repository: pygit2.Repository) -> bool:
-        """False where it is not sure: something was written while the tree was looked at."""
+        """Also False if that is uncertain, because something was written just before or while the tree was examined."""
         return self._is_sure and commit_of(repository) == self._commit and _look(self._places())[0] == self._seen
 
     def _places(self) -> Iterator[str]:
@@ -41,7 +41,7 @@ def commit_of(repository: pygit2.Repository) -> str:
 
 
 def _look(places: Iterable[str]) -> tuple[int, int]:
-    """A number that changes with any of the places, and the time of the newest change."""
+    """A number that changes if any of the places changes, and the time of the newest change."""
     seen, newest = 0, 0
     for place in places:
         try:
@@ -55,8 +55,8 @@ def _look(places: Iterable[str]) -> tuple[int, int]:
 
 
 def _folders(root: Path, repository: pygit2.Repository, paths: Sequence[str]) -> Iterator[str]:
-    """Those in which a file of the project may appear: all that git does not ignore, the empty ones too. Not those of a
-    repository inside of this one."""
+    """The folders in which a file of the project may appear: all that git does not ignore, including empty ones, but
+    not those inside a nested repository."""
     known = {path.rpartition("/")[0] for path in paths}
     waiting = [""]
     while waiting:
@@ -82,5 +82,5 @@ def _names_of_folders(folder: Path) -> list[str]:
 def _is_ignored(repository: pygit2.Repository, folder: str) -> bool:
     try:
         return bool(repository.path_is_ignored(f"{folder}/"))
-    except UnicodeEncodeError:  # libgit2 is asked by names in UTF-8 alone
+    except UnicodeEncodeError:  # libgit2 only accepts names in UTF-8
         return False

@@ -14,7 +14,7 @@ _WAITED_FOR = (IndexStatus.NOT_STARTED, IndexStatus.IN_PROGRESS)
 
 
 async def progress_until(project: KnownProject, ends_at: float) -> Progress:
-    """The progress once the index is complete or has failed; else, that of `ends_at` (time.monotonic())."""
+    """The progress as soon as the index is complete or has failed, or at `ends_at` (time.monotonic())."""
     report, reported = listener.get(), ""
     progress = await run_sync(progress_of, project)
     while progress.status in _WAITED_FOR and time.monotonic() + LOOK_SECONDS < ends_at:

@@ -1,4 +1,5 @@
-"""The answer to a call: read the changes, look at them, write about them, each within what the budget has left."""
+"""Answers dbp_commit_message in steps: read the changes, analyse them, write about them, each within its share of the
+budget."""
 
 import logging
 from collections.abc import Callable
@@ -25,21 +26,21 @@ from gateway.connectors.codebase.model.draft import Draft, Evidence
 
 T = TypeVar("T")
 
-# Up to which share of the budget a step may begin another piece of work. The later ones need what these leave.
+# The shares of the budget up to which these steps may begin another piece of work. Later steps need the rest.
 _READING, _LOOKING, _PAST = 0.4, 0.6, 0.75
 
 logger = logging.getLogger(__name__)
 
 
 def answer_commit_message(root: Path, request: CommitRequest, budget: Budget, *, for_model: bool = False) -> Draft:
-    """The document of the answer, without the progress of the index; and evidence, for a language model to word the
-    message better. Blocks. Raises CallError for a request that cannot be answered, and RepositoryRefused. Source: the
-    tools' data model."""
+    """The document of the answer, without the progress of the index, and the evidence from which a language model may
+    improve the message. Blocks. Raises CallError for a request that cannot be answered, and RepositoryRefused. Source:
+    the tools' data model."""
     return _MessageAnswer(root, request, budget, for_model).draft()
 
 
 class _MessageAnswer:
-    """Made in steps. A step that fails is named, and the others' results stay."""
+    """Builds the answer in steps. The answer names a step that fails, and keeps the results of the others."""
 
     def __init__(self, root: Path, request: CommitRequest, budget: Budget, for_model: bool) -> None:
         self._root, self._request, self._budget, self._for_model = root, request, budget, for_model
@@ -90,7 +91,7 @@ class _MessageAnswer:
         return facts_of(changes, lambda: self._budget.has_left(_LOOKING))
 
     def _habits(self) -> Habits:
-        """Also for a diff: the project's authors have named changes to the same places."""
+        """Read for a diff too: the history shows how the project's authors name changes to the same places."""
         return habits_of(self._root, lambda: self._budget.has_left(_PAST))
 
     def _files(self, facts: ChangeFacts, summaries: Summaries) -> list[dict[str, Any]]:
@@ -104,7 +105,7 @@ class _MessageAnswer:
         return found + [documents.file_document(file, documents.NOT_LOOKED_AT) for file in facts.unread]
 
     def _attempt(self, name: str, instead: Callable[[], T], work: Callable[[], T]) -> T:
-        """What the step makes; `instead` if the step fails."""
+        """The result of `work`, or of `instead` if `work` fails."""
         with self._budget.step(name) as step:
             try:
                 return work()

@@ -1,4 +1,4 @@
-"""The changes that a message is about: of a diff, since a commit, or those that are not committed yet."""
+"""The changes that a message is about: those in a diff, those since a commit, or those that are not committed yet."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +50,7 @@ def _of_diff(text: str) -> ChangeSet:
 
 
 def _refused(request: CommitRequest, refused: CommitRefused) -> CallError:
-    if request.since_commit is None:  # then the project itself has nothing to tell
+    if request.since_commit is None:  # then the project has no changes
         return NotFound(str(refused), reason="no_changes", suggestion="Send the changes as sinceDiff.")
     return InvalidArgument(
         str(refused).partition(" Expected: ")[0],

@@ -48,5 +48,5 @@ def _listed(paths: list[str], most: int = 5) -> str:
 
 
 def _path(path: str) -> str:
-    """As it is, but for bytes that are no UTF-8, which JSON cannot hold."""
+    """The path without secrets. Bytes that are not UTF-8 are replaced, because JSON cannot hold them."""
     return sanitized_name(_SURROGATE.sub("\ufffd", path))

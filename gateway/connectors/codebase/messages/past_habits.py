@@ -1,4 +1,4 @@
-"""The habits of a project's authors, read once for a commit: the next message of the same project has them at hand."""
+"""The habits of a project's authors, read once per HEAD commit and cached for further messages of the project."""
 
 from collections.abc import Callable
 from itertools import takewhile
@@ -10,18 +10,19 @@ from gateway.connectors.codebase.commits.habits import Habits
 from gateway.connectors.codebase.git.history import past
 from gateway.connectors.codebase.git.repository import opened
 
-COMMITS = 4_000  # that are read, the newest
-_PROJECTS = 4  # whose habits a process keeps: a few MB each
+COMMITS = 4_000  # the newest ones, which are read
+_PROJECTS = 4  # whose habits a process caches: a few MB each
 
-_kept: dict[tuple[Path, str], Habits] = {}  # the oldest first
+_cached: dict[tuple[Path, str], Habits] = {}  # the oldest first
 
 
 def habits_of(root: Path, has_left: Callable[[], bool]) -> Habits:
-    """Of the commits that could be read while `has_left` was true. Raises RepositoryRefused."""
+    """From the commits that could be read while `has_left` was true. If it became false, they are not cached. Raises
+    RepositoryRefused."""
     repository = opened(root)
     key = (root, _head(repository))
-    if key in _kept:
-        return _kept[key]
+    if key in _cached:
+        return _cached[key]
     stopped = False
 
     def goes_on(_: object) -> bool:
@@ -31,11 +32,11 @@ def habits_of(root: Path, has_left: Callable[[], bool]) -> Habits:
 
     habits = Habits(takewhile(goes_on, past(repository, COMMITS)))
     if not stopped:
-        for earlier in [each for each in _kept if each[0] == root]:
-            del _kept[earlier]
-        _kept[key] = habits
-        if len(_kept) > _PROJECTS:
-            del _kept[next(iter(_kept))]
+        for earlier in [each for each in _cached if each[0] == root]:
+            del _cached[earlier]
+        _cached[key] = habits
+        if len(_cached) > _PROJECTS:
+            del _cached[next(iter(_cached))]
     return habits
 
 

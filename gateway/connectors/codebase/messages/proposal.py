@@ -1,5 +1,5 @@
-"""A model's wording of a commit message. Type, scope and footer stay as the local engine has them. Every name, number
-and abbreviation in the wording stands in the part of the change that the model was shown."""
+"""A model's wording of a commit message. Type, scope and footer stay as the local engine chose them. Every name, number
+and abbreviation must occur in the part of the change that the model was shown."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from gateway.connectors.codebase.model.language_model import ModelPrompt
 from gateway.connectors.codebase.model.prompt import AnswerForm, prompt_of, start_without_secrets, without_secrets
 
 _MOST_SHOWN = 16_000  # characters of the change
-_LEAST_OF_FILE = 1_500  # characters that a file may have, however many there are
+_LEAST_OF_FILE = 1_500  # characters that a file may have, however many files there are
 _LONGEST_LINE = 400  # characters
 _LONGEST_BODY = 4_000
 
@@ -45,9 +45,9 @@ _REMOVING = re.compile(r"(?i)\b(remov|drop|delet)")
 
 @dataclass(frozen=True, slots=True)
 class MessageEvidence:
-    """`truth`: of what is shown, which `text` has in lower case. `is_part`: it is not the whole change. `head`: what
-    stands before the subject. `files`: of the local body, a line each, of `count` files. `room`: characters of the
-    title."""
+    """`text`: the shown part of the change, in lower case. `truth` checks claims about it. `is_part`: it is not the
+    whole change. `head`: the title's type and scope, before the subject. `files`: the lines of the local body, one for
+    each listed file; the change has `count` files. `room`: most characters of the title."""
 
     prompt: ModelPrompt
     truth: Truth
@@ -83,7 +83,7 @@ class MessageEvidence:
         return title
 
     def _body(self, text: str, room: int) -> str:
-        """Of a detailed message, the list of files stays below the model's text."""
+        """The body from the model's text. A detailed message keeps the list of files below it."""
         if not text or self.form is MessageFormat.SUMMARY:
             return ""
         if len(text) > _LONGEST_BODY or _FOOTER.search(text):
@@ -100,7 +100,7 @@ class MessageEvidence:
         for false in (*self.truth.false_claims(text), *self.truth.claims_of_both_sides(text), *numbers):
             raise AnswerRejected(f'it says "{shown(false[:80])}", which the change does not bear out')
         if not self.truth.holds(text):
-            raise AnswerRejected("it looks like it has a secret")
+            raise AnswerRejected("it may contain a secret")
         if self.is_part and _REMOVING.search(text):
             raise AnswerRejected("it says that something is removed, but it was shown a part of the change")
 
@@ -108,7 +108,7 @@ class MessageEvidence:
 def evidence_of(
     request: CommitRequest, message: CommitMessage, facts: ChangeFacts, secrets: frozenset[str]
 ) -> MessageEvidence:
-    """`secrets`: values that are not shown. `facts`: of the change."""
+    """`secrets`: values that must not be shown."""
     files = tuple(_shown_files(by_weight(facts.files), secrets))
     whole = tuple(file.change for file in by_weight(facts.files))
     is_part = facts.truncated or files != whole or any(file.cut for file in whole)
@@ -137,7 +137,7 @@ def evidence_of(
 
 
 def _shown_files(files: Iterable[FileFacts], secrets: frozenset[str]) -> Iterator[FileChange]:
-    """As much of each as there is room for."""
+    """As much of each file as there is room for."""
     changes = [file.change for file in files]
     left, most = _MOST_SHOWN, max(_LEAST_OF_FILE, _MOST_SHOWN // max(1, len(changes)))
     for change in changes:

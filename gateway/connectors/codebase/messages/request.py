@@ -47,7 +47,7 @@ class CommitRequest:
         )
 
     def arguments(self) -> dict[str, Any]:
-        """What a call that continues repeats; a diff is too long for that."""
+        """The arguments that a suggested next call repeats, without the diff, which is too long."""
         given = {"sinceCommit": self.since_commit, "scope": self.scope, "project": self.project}
         return {
             **{name: value for name, value in given.items() if value is not None},
@@ -61,10 +61,10 @@ def _scope(scope: str | None) -> str | None:
     if scope is None or (scope.strip() == scope != "" and scope.isprintable() and _NO_SCOPE.isdisjoint(scope)):
         return scope
     raise InvalidArgument(
-        "scope cannot stand in the title of a commit.",
+        "scope cannot be written in the title of a commit.",
         reason="invalid_value",
         parameter="scope",
         value=scope,
         expected="a word such as parser, without brackets, quotes, colons and ends of lines",
-        suggestion="Set scope to one word, or leave it out for the one that the project's past suggests.",
+        suggestion="Set scope to one word, or leave it out for the one that the project's history suggests.",
     )

@@ -1,5 +1,5 @@
-"""What a change has that must not be quoted: the lines of files for secrets, and values that are assigned to names of
-secrets."""
+"""The parts of a change that must not be quoted: lines of secret files, and values that are assigned to secret-like
+names."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Calls that can follow, as the name of the tool and its arguments: first the one that continues a cut answer."""
+"""Suggested next calls, each a tool's name with its arguments. The one that continues a cut answer comes first."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,8 @@ def _following(request: CommitRequest, facts: ChangeFacts, budget: Budget) -> It
 
 
 def _enough(facts: ChangeFacts, limit: float) -> float:
-    """Dollars that would do for all files, if the unread ones are as the others; at least twice the limit."""
+    """Dollars that should suffice for all files, if the unread ones cost as much as the others; at least twice the
+    limit, at most MAX_COST."""
     wanted = limit * max(2.0, 1.5 * facts.count / len(facts.files))
     return min(MAX_COST, math.ceil(wanted * 100) / 100)
 

@@ -1,4 +1,4 @@
-"""What a process does for dbp_commit_message. It needs no Django."""
+"""The job of a child process for dbp_commit_message. Needs no Django."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from gateway.connectors.codebase.model.draft import Draft
 
 
 def commit_message_work(root: Path, request: CommitRequest, for_model: bool, limits: Limits) -> Draft:
-    """As `answer_commit_message`."""
-    from gateway.connectors.codebase.messages.answer import answer_commit_message  # in the process that answers alone
+    """See `answer_commit_message`."""
+    from gateway.connectors.codebase.messages.answer import answer_commit_message  # only in the child process
 
     return answer_commit_message(root, request, limits.budget(), for_model=for_model)

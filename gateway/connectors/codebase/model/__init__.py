@@ -1,1 +1,2 @@
-"""The optional language model: it words the commit message, and answers above the excerpts. Off by default."""
+"""The optional language model. It writes commit messages, and answers that are shown above the excerpts. Off by
+default."""

@@ -52,8 +52,9 @@ class AnthropicModel:
             raise ModelFailed("the API's answer cannot be read", use=None) from None
 
     def _client(self) -> "AsyncAnthropic":
-        """One for each call: connections belong to an event loop, and the model takes far longer than to connect. It
-        tries once, as each attempt may be billed; it follows no redirect, which would be given the key."""
+        """A new client for each call: connections belong to an event loop, and connecting takes little of the call's
+        time. It does not retry, because each attempt may be billed, and follows no redirect, because that would pass on
+        the key."""
         from anthropic import AsyncAnthropic
 
         http = httpx2.AsyncClient(verify=tls_context(), follow_redirects=False, timeout=None)

@@ -1,4 +1,4 @@
-"""Checks a model's answer in a process of its own, because diffs are long. It needs no Django."""
+"""Checks a model's answer, in a child process because the answer and a diff may be long. Needs no Django."""
 
 import logging
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class CheckedAnswer:
 
 
 def checked_answer(draft: Draft, text: str, limits: Limits) -> CheckedAnswer:
-    """In a process of its own, because a model's text and a diff may be long. Blocks."""
+    """Blocks."""
     budget = limits.budget()
     document, reason = None, ""
     with budget.step(STEP):

@@ -1,6 +1,5 @@
-"""The model of the client that made the call, by MCP's sampling. Before MCP 2026-07-28 the client is sent a request;
-since then the call's answer asks for input, and the client calls again with it.
-"""
+"""The model of the client that made the call, by MCP's sampling. Before MCP 2026-07-28, Sluice sends the client a
+request. Since then, the call's answer asks for input, and the client repeats the call with it."""
 
 import mcp.types as types
 
@@ -19,7 +18,7 @@ _LONGEST_REASON = 200  # characters
 
 
 class ClientModel:
-    """The client says no token counts, so they are counted here."""
+    """The client reports no token counts, so the tokens are counted here."""
 
     def __init__(self, hint: str) -> None:
         self._preferences = types.ModelPreferences(hints=[types.ModelHint(name=hint)])

@@ -1,5 +1,5 @@
-"""What a process hands over after the local engine's work: the answer as it stands, and what a model needs to
-improve it. Both cross processes."""
+"""The result of the local engine: its answer, and what a model needs to improve it. Both are passed between
+processes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Evidence(Protocol):
     def prompt(self) -> ModelPrompt: ...
 
     def improved(self, document: Document, text: str) -> dict[str, Any]:
-        """The document with what the model wrote, if all of it is true of the evidence. Raises AnswerRejected."""
+        """The document with the model's text, if the evidence supports all of it. Raises AnswerRejected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a language model is to the codebase tools: it takes a prompt and gives a text."""
+"""A language model as the codebase tools see it: it takes a prompt and returns a text."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,14 +24,14 @@ NOTHING_USED = TokenUse(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class ModelPrompt:
-    """`rules`: what to do, by us. `material`: the question or the task, with evidence from the project."""
+    """`rules`: Sluice's instructions. `material`: the question or the task, with evidence from the project."""
 
     rules: str
     material: str
 
     @property
     def most_tokens(self) -> int:
-        """More than the prompt has in any model's count."""
+        """An upper bound of the prompt's tokens, whichever model counts them."""
         data = orjson.dumps([self.rules, self.material])
         return (most_tokens(data) or 3 * len(data)) + _OVERHEAD
 
@@ -46,8 +46,8 @@ class ModelAnswer:
 
 
 class ModelFailed(Exception):
-    """No answer, or none that can be used. `reason`: ends the sentence "The language model was not used: …". `use`:
-    what is paid for nevertheless; None: not known."""
+    """The model gave no answer, or none that can be used. `reason`: ends the sentence "The language model was not used:
+    …". `use`: the tokens that are billed nevertheless; None if unknown."""
 
     def __init__(self, reason: str, use: TokenUse | None = NOTHING_USED, model: str = "") -> None:
         super().__init__(reason)
@@ -61,5 +61,5 @@ class LanguageModel(Protocol):
 
 
 def shown_name(model: str) -> str:
-    """The name that a model says it has, as answers show it."""
+    """The name that a model reports for itself, in a printable form for answers."""
     return "".join(each for each in model if each.isprintable()).strip()[:_LONGEST_NAME] or "unknown"

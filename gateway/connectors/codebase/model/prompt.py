@@ -1,4 +1,4 @@
-"""How a prompt is written and its answer read: the project's content is data between two marks, the answer is JSON."""
+"""Writes prompts and reads their answers: the project's content is data between two marks, and the answer is JSON."""
 
 import re
 import secrets
@@ -22,8 +22,9 @@ _UNSHOWN = re.compile(r"[\ud800-\udfff]")
 
 
 def prompt_of(rules: str, task: str, content: str, *, form: str) -> ModelPrompt:
-    """`task`: what the caller wants; `content`: of the project, or texts that the caller has from elsewhere. Both
-    lose their secrets. The mark cannot be guessed, so no content can end its part. `form`: the JSON of the answer."""
+    """`task`: what the caller wants. `content`: text of the project, or text that the caller has from elsewhere.
+    Secrets are removed from both. `form`: the JSON of the answer. The mark cannot be guessed, so the content cannot
+    hold its END line."""
     mark = secrets.token_hex(8)
     return ModelPrompt(
         rules=rules.strip() + _DATA.format(mark=mark, form=form),
@@ -32,13 +33,14 @@ def prompt_of(rules: str, task: str, content: str, *, form: str) -> ModelPrompt:
 
 
 def without_secrets(text: str, known: Iterable[str] = ()) -> str:
-    """The text as a model may see it: without what is never quoted of a source tree, and without what every answer is
-    redacted of. `known`: values that are secrets wherever they stand."""
+    """The text as a model may see it: without the secrets that are removed from quoted source, and those that are
+    removed from every answer. `known`: further values to hide."""
     return redact_text(sanitized(_UNSHOWN.sub("\ufffd", text), known))[0]
 
 
 def start_without_secrets(text: str, most: int, known: Iterable[str] = ()) -> str:
-    """At most the first `most` characters. They are cut after the secrets are hidden: half of one is not recognised."""
+    """At most the first `most` characters, without secrets. The text is cut after its secrets are hidden, because half
+    a secret would not be recognised."""
     return without_secrets(text[: most + REACH], known)[:most]
 
 
@@ -46,7 +48,7 @@ class AnswerForm:
     """The JSON Schema of a model's answer, compiled once."""
 
     def __init__(self, lengths: Mapping[str, int]) -> None:
-        """The texts of the answer, with their most characters."""
+        """`lengths`: for each text of the answer, the most characters that it may have."""
         schema = {
             "type": "object",
             "properties": {name: {"type": "string", "maxLength": most} for name, most in lengths.items()},
@@ -56,7 +58,7 @@ class AnswerForm:
         self._validator = jsonschema_rs.validator_for(schema)
 
     def read(self, text: str) -> dict[str, str]:
-        """Without spaces around. Raises AnswerRejected."""
+        """The texts of the answer, stripped. Raises AnswerRejected."""
         text = text.strip()
         fenced = _FENCED.match(text)
         try:

@@ -1,4 +1,4 @@
-"""Which model the settings name, and what it may take."""
+"""The model that the settings choose, with its prices and limits."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ _PRICED_TOKENS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """`price_read`, `price_written`: dollars for a million tokens. `most_written`: tokens of an answer. `seconds`: for
-    an answer."""
+    """`price_read`, `price_written`: dollars for a million tokens. `most_written`: most tokens of an answer. `seconds`:
+    longest time for an answer."""
 
     model: LanguageModel
     price_read: float
@@ -39,7 +39,7 @@ async def load_model() -> None:
 
 
 def chosen_model() -> ChosenModel | None:
-    """None: the local engine answers alone."""
+    """None if the local engine answers alone."""
     model = _model()
     if model is None:
         return None

@@ -1,4 +1,4 @@
-"""The answer to a query: its results, what they took, and what can be asked next."""
+"""The answer to a query: its results, their metadata, and suggested next queries."""
 
 import logging
 from collections.abc import Callable
@@ -32,12 +32,12 @@ logger = logging.getLogger(__name__)
 
 
 def answer_query(place: ProjectPlace, request: QueryRequest, budget: Budget, *, for_model: bool = False) -> Draft:
-    """The document of the answer, without the progress of the index; and evidence, for a language model to answer a
-    question from. Blocks. Raises InvalidArgument and RepositoryRefused. Source: the tools' data model."""
+    """The document of the answer, without the progress of the index, and the evidence from which a language model may
+    answer a question. Blocks. Raises InvalidArgument and RepositoryRefused. Source: the tools' data model."""
     try:
         with place.index.reading() as store:
             return _draft(place, request, budget, store, for_model)
-    except (IndexFailed, IndexGone):  # it may have been deleted during the question, to be made anew
+    except (IndexFailed, IndexGone):  # it may just have been deleted, to be rebuilt
         logger.exception("an index cannot be read", extra={"project_root": str(place.root)})
     return _draft(place, request, budget, None, for_model)
 
@@ -50,7 +50,7 @@ def _draft(
 
 
 class _Answer:
-    """Made in steps. Steps that add to the first one's results leave them as they are if they fail."""
+    """Builds the answer in steps. If a later step fails, the results of the first one are kept."""
 
     def __init__(self, request: QueryRequest, sources: Sources, budget: Budget, for_model: bool) -> None:
         self._request, self._sources, self._budget, self._for_model = request, sources, budget, for_model
@@ -101,7 +101,7 @@ class _Answer:
         return suggestions(self._request, found, self._sources, is_partial=bool(self._incomplete))
 
     def _attempt(self, name: str, before: T, work: Callable[[T], T]) -> T:
-        """What the step makes of `before`; `before` itself if the budget is used up, or if the step fails."""
+        """The result of the step's `work` on `before`; `before` itself if the budget is used up or the step fails."""
         with self._budget.step(name) as step:
             if not self._budget.has_left():
                 return before

@@ -1,4 +1,4 @@
-"""Definitions that a question names: a file that has one shows it, rather than the lines with the most words."""
+"""Definitions that a question names. A file that has one is shown with it, instead of with its best-matching lines."""
 
 import re
 from dataclasses import replace
@@ -9,7 +9,7 @@ from gateway.connectors.codebase.query.sources import Sources
 from gateway.connectors.codebase.query.symbols import definition
 
 MOST_NAMES = 20  # of one question
-MOST_PLACES = 50  # of one name: a name that is defined more often says little
+MOST_PLACES = 50  # of one name; a name that is defined more often is ignored
 
 # Words that are names of code: in quotation marks, or with a capital, digit or _ inside.
 _QUOTED = re.compile(r"[`'\"]([A-Za-z_]\w{2,})(?:\(\))?[`'\"]")
@@ -21,7 +21,7 @@ def names_of(question: str) -> list[str]:
 
 
 def with_named_definitions(question: str, found: QueryResult, sources: Sources) -> QueryResult:
-    """The same files in the same order."""
+    """The same files in the same order, each with its first named definition if it has one."""
     store = sources.store
     if store is None:
         return found

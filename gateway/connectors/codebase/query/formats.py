@@ -7,8 +7,8 @@ from typing import Any
 
 from gateway.connectors.codebase.query.query_result import QueryResult, Row
 
-ALL_EXCERPTS = 16_000  # characters of all excerpts of an answer: it stays below the size where answers become previews
-SHORTEST_EXCERPT = 200  # characters that each excerpt may have
+ALL_EXCERPTS = 16_000  # characters of all excerpts together; a larger answer would become a preview
+SHORTEST_EXCERPT = 200  # characters that each excerpt may have, however many there are
 LONGEST_LABEL = 120  # characters
 NOTHING = "Nothing was found."
 MORE = "There is more: see suggestions."
@@ -17,8 +17,8 @@ _UNSHOWN = re.compile(r"[\ud800-\udfff]")
 
 
 def results(found: QueryResult, response_format: str) -> dict[str, Any]:
-    """`{"matches": […]}` for JSON, with the key of the rows; else `{"text": …}`. `hasMore` if the limit left rows
-    out."""
+    """For JSON, an object such as `{"matches": […]}`; otherwise `{"text": …}`. `hasMore` is added if the limit left
+    rows out."""
     rows = shown_rows(found)
     more = {"hasMore": True} if found.has_more else {}
     if response_format == "JSON":
@@ -31,17 +31,18 @@ def results(found: QueryResult, response_format: str) -> dict[str, Any]:
 
 
 def shown_rows(found: QueryResult) -> list[dict[str, Any]]:
-    """As they are shown: together, their excerpts have at most ALL_EXCERPTS characters."""
+    """The rows as they are shown. Their excerpts have at most ALL_EXCERPTS characters together, or SHORTEST_EXCERPT
+    each if there are many."""
     return _shortened([_clean(row) for row in found.rows])
 
 
 def _clean(row: Row) -> dict[str, Any]:
-    """Bytes that are no UTF-8 are shown as U+FFFD, as JSON cannot hold them."""
+    """Replaces bytes that are not UTF-8 with U+FFFD, because JSON cannot hold them."""
     return {key: _UNSHOWN.sub("\ufffd", value) if isinstance(value, str) else value for key, value in row.items()}
 
 
 def _shortened(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Excerpts lose whole lines at their end, so that all together fit. Their `endLine` follows."""
+    """Cuts whole lines off the ends of excerpts that are too long, and adjusts `endLine`."""
     with_excerpt = sum("excerpt" in row for row in rows)
     most = max(SHORTEST_EXCERPT, ALL_EXCERPTS // with_excerpt) if with_excerpt else 0
     return [_with_shorter_excerpt(row, most) if len(row.get("excerpt", "")) > most else row for row in rows]
@@ -54,7 +55,7 @@ def _with_shorter_excerpt(row: dict[str, Any], most: int) -> dict[str, Any]:
 
 
 def _with_best_line(row: dict[str, Any], best: int) -> dict[str, Any]:
-    """The excerpt is that line alone, unless it was cut off, or has nothing to show."""
+    """Reduces the excerpt to its best line, unless that line was cut off or is blank."""
     lines = row["excerpt"].split("\n")[best - row["startLine"] :]
     return {**row, "excerpt": lines[0]} if lines and lines[0].strip() else row
 
@@ -66,7 +67,7 @@ def _citation(row: Row) -> str:
 
 
 def _label(row: Row) -> str:
-    """What stands behind the citation in one line."""
+    """The text after the citation, in one line."""
     if "subject" in row:
         return f"{row['time'][:10]} {row['subject']}"
     if "changeType" in row:

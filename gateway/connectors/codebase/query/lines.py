@@ -1,4 +1,4 @@
-"""grep and findReferences: the lines of files that hold a text."""
+"""grep and findReferences: the lines that match a pattern or use a name."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ from gateway.connectors.codebase.query.query_result import MATCHES, HasLeft, Que
 from gateway.connectors.codebase.query.sources import Sources
 from gateway.connectors.codebase.schemas.structured_queries import MAX_LIMIT
 
-MOST_LINES = 10  # of one match, which may span several
+MOST_LINES = 10  # shown of one match
 LONGEST_LINE = 300  # characters shown of a line
-REGEX_SECONDS = 0.5  # for one file: an expression that takes longer backtracks without end
+REGEX_SECONDS = 0.5  # for one file; an expression that takes longer may backtrack without end
 
 _WORD = re.compile(r"\w")
 
@@ -49,7 +49,7 @@ def _finder(query: Mapping[str, Any]) -> Find:
             parameter="query.pattern",
             value=pattern,
             message=f"query.pattern: {refused.message}",
-            suggestion="Correct query.pattern, or set query.isRegex to false to find it as it stands.",
+            suggestion="Correct query.pattern, or set query.isRegex to false to search for it literally.",
         ) from None
     return lambda text: (each.span() for each in compiled.finditer(text, timeout=REGEX_SECONDS))
 
@@ -57,7 +57,7 @@ def _finder(query: Mapping[str, Any]) -> Find:
 def _lines(
     query: Mapping[str, Any], paths: Sequence[str], find: Find, sources: Sources, has_left: HasLeft
 ) -> QueryResult:
-    """File by file, in the order of their paths, so that a query can continue after one."""
+    """Searches file by file, in the order of their paths, so that a further query can continue after the last one."""
     after, limit = query.get("after", ""), query["limit"]
     rows: list[dict[str, Any]] = []
     read, slow, last = 0, [], after
@@ -83,19 +83,20 @@ def _lines(
     return QueryResult(MATCHES, rows, read, left_out=skipped)
 
 
-def _stopped(rows: list[dict[str, Any]], read: int, query: Mapping[str, Any], last: str, said: str) -> QueryResult:
-    return QueryResult(MATCHES, rows, read, left_out=said, next_query=_continued(query, last, proceeds=True))
+def _stopped(rows: list[dict[str, Any]], read: int, query: Mapping[str, Any], last: str, left_out: str) -> QueryResult:
+    return QueryResult(MATCHES, rows, read, left_out=left_out, next_query=_continued(query, last, proceeds=True))
 
 
 def _continued(query: Mapping[str, Any], last: str, proceeds: bool) -> dict[str, Any]:
-    """After the last file that is shown whole. If the first file has more matches than the limit, with a higher one."""
+    """The query that continues after the last file whose matches were all shown. If the first file alone has more
+    matches than the limit, the same query with a higher limit."""
     if proceeds:
         return {**query, **({"after": last} if last else {})}
     return {**query, "limit": min(MAX_LIMIT, query["limit"] * 10)}
 
 
 def _matches(path: str, text: str, find: Find, most: int) -> Iterator[dict[str, Any]]:
-    """One for each line where a match begins."""
+    """Yields a row for each line where a match begins."""
     line, position, shown = 1, 0, 0
     for start, end in find(text):
         line += text.count("\n", position, start)

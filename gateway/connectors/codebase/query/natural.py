@@ -7,7 +7,7 @@ from gateway.connectors.codebase.query.query_result import MATCHES, HasLeft, Que
 from gateway.connectors.codebase.query.sources import Sources
 
 MOST_FILES = 10
-LONGEST_QUESTION = 10_000  # characters read of the question, and of its context
+LONGEST_QUESTION = 10_000  # characters of the question that are read, and of its context
 NOT_INDEXED = "Nothing was searched, because the project has no index yet."
 
 
@@ -24,8 +24,8 @@ def answer_in_words(question: str, context: Sequence[str], sources: Sources, has
     best = matches(store, ranking, files, sources.read)
     while len(rows) < MOST_FILES:
         if not has_left():
-            said = f"{min(MOST_FILES, len(files)) - len(rows)} of the best files were not read."
-            return QueryResult(MATCHES, rows, len(files), left_out=said, best_lines=best_lines)
+            left_out = f"{min(MOST_FILES, len(files)) - len(rows)} of the best files were not read."
+            return QueryResult(MATCHES, rows, len(files), left_out=left_out, best_lines=best_lines)
         found = next(best, None)
         if found is None:
             break

@@ -1,4 +1,4 @@
-"""history and changedSince: what the repository's commits tell."""
+"""history and changedSince: the structured queries about commits."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -22,8 +22,8 @@ def history(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> Qu
     seen = 0
     for commit in past(sources.repository):
         if not has_left():
-            said = f"Commits before the newest {seen:,} were not looked at."
-            return QueryResult(COMMITS, rows, seen, left_out=said, next_query=query)
+            left_out = f"Commits before the newest {seen:,} were not looked at."
+            return QueryResult(COMMITS, rows, seen, left_out=left_out, next_query=query)
         seen += 1
         if _touches(commit, inside, sources):
             if len(rows) == limit:

@@ -7,15 +7,15 @@ from typing import Any
 MATCHES, FILES, SYMBOLS, COMMITS, CHANGED_FILES = "matches", "files", "symbols", "commits", "changedFiles"
 
 Row = Mapping[str, Any]
-HasLeft = Callable[[], bool]  # whether the budget lets the work go on
+HasLeft = Callable[[], bool]  # whether the budget allows further work
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """`key`: of the rows in `results`. `files`: how many were looked at. `has_more`: the limit left rows out.
-    `left_out`: a sentence about what the budget left out; empty if nothing. `next_query`: the structured query that
-    continues after these rows. `best_lines`: of each row, the line that it was found for; none where the
-    rows themselves tell."""
+    """`key`: the name of the rows in `results`. `files`: how many were read, or commits for `history`. `has_more`: the
+    limit left rows out. `left_out`: a sentence about what the budget left out; empty if nothing. `next_query`: the
+    structured query that continues after these rows. `best_lines`: for each row, the number of its best-matching line;
+    only for questions in words."""
 
     key: str
     rows: Sequence[Row]
@@ -27,5 +27,5 @@ class QueryResult:
 
 
 def match(path: str, start: int, end: int, excerpt: str, *, score: float = 1.0, **more: Any) -> dict[str, Any]:
-    """A row of MATCHES. Lines count from 1; `end` belongs to it."""
+    """A row of MATCHES. Line numbers start at 1; `end` is inclusive."""
     return {"path": path, "startLine": start, "endLine": end, "score": score, "excerpt": excerpt, **more}

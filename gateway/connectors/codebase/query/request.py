@@ -14,8 +14,8 @@ from gateway.connectors.codebase.schemas.structured_queries import OPERATION, OP
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """Either a question in words or a structured query, which has its defaults. `context`: texts that the caller knows
-    already."""
+    """Either a question in words, or a structured query with its defaults filled in. `context`: texts that the caller
+    already has."""
 
     question: str
     structured: Mapping[str, Any] | None
@@ -39,8 +39,8 @@ class QueryRequest:
 
 
 def _structured(query: Any, kind: str | None) -> Mapping[str, Any] | None:
-    """The structured query; None for a question in words. A suggested query is the text of an object, and is taken as
-    the object, whatever the type says."""
+    """The structured query; None for a question in words. A text that is the JSON of a structured query, such as a
+    suggestion, counts as that query whatever `kind` says."""
     if isinstance(query, dict):
         if kind == NATURAL:
             raise _mismatch(query, "a text", f"Set queryType to {STRUCTURED}, or leave it out.")

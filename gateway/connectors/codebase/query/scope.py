@@ -15,7 +15,7 @@ DIRECTORIES, PATTERNS, EXCLUDED = "directories", "filePatterns", "excludePattern
 
 @dataclass(frozen=True)
 class QueryScope:
-    """Folders, and patterns as .gitignore has them. Empty folders and patterns leave nothing out."""
+    """Folders, and patterns in the syntax of .gitignore. Empty `directories` or `patterns` leave nothing out."""
 
     directories: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class QueryScope:
 
 
 def _folder(given: str) -> str:
-    """Its path from the root; empty for the root itself."""
+    """The folder's path from the root; empty for the root itself."""
     if given.strip("./") == "" and ".." not in given and not given.startswith("/"):
         return ""
     return "/".join(_check_inside(DIRECTORIES, given, given))

@@ -1,5 +1,5 @@
-"""A model's short answer to a question in words, from the excerpts that were found. Every line that it cites was shown
-to it, and every name in it stands there."""
+"""A model's short answer to a question in words, from the excerpts that were found. It is used only if every line that
+it cites was shown to the model, and every name in it occurs there."""
 
 import re
 from collections.abc import Sequence
@@ -26,32 +26,33 @@ the question, the answer is the empty text. What the caller knows already only e
 """
 _FORM = AnswerForm({"answer": LONGEST_ANSWER})
 _CITED = re.compile(r":(?P<start>\d+)(?:[-–](?P<end>\d+))?")
-_GOES_ON = re.compile(r"[\w./\\-]\Z")  # before a path: it is the end of another one
-# With a scheme, of a host with its path, of a mailbox, or the target of a link.
+_GOES_ON = re.compile(r"[\w./\\-]\Z")  # before a path: it is only the end of a longer path
+# An address with a scheme, a host with a path, an e-mail address, or the target of a Markdown link.
 _ADDRESS = re.compile(r"\w+://[^\s)]+|\bwww\.[^\s)]+|\b[\w-]+(?:\.[\w-]+)+/[^\s)]*|[\w.+-]+@[\w.-]+|(?<=\]\()[^\s)]+")
 _AFTER_ADDRESS = ".,:;!?`\"'>”“»"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvidence:
-    """`places`: (path, first line, last line) of what the prompt shows. `said`: the excerpts. All that an
-    answer names must stand there."""
+    """`places`: (path, first line, last line) of each excerpt in the prompt. `excerpts`: their text, in which every
+    name of an answer must occur."""
 
     prompt: ModelPrompt
     places: tuple[tuple[str, int, int], ...]
-    said: str
+    excerpts: str
 
     def improved(self, document: Document, text: str) -> dict[str, Any]:
         answer = _FORM.read(text)["answer"]
         if not answer:
-            raise AnswerRejected("it found none in the excerpts")
+            raise AnswerRejected("it found no answer in the excerpts")
         self._check_names(self._without_citations(answer))
         if sanitized(answer) != answer:
-            raise AnswerRejected("it looks like it has a secret")
+            raise AnswerRejected("it may contain a secret")
         return {**document, "results": {"answer": answer, **document["results"]}}
 
     def _without_citations(self, answer: str) -> str:
-        """Raises AnswerRejected if a citation is not of a shown line, or if there is none."""
+        """The answer's text between its citations. Raises AnswerRejected if a cited line was not shown, or if nothing
+        is cited."""
         left, end = [], 0
         for cited in _CITED.finditer(answer):
             first = int(cited["start"])
@@ -73,12 +74,12 @@ class AnswerEvidence:
     def _check_names(self, answer: str) -> None:
         addresses = (each.rstrip(_AFTER_ADDRESS) for each in _ADDRESS.findall(answer))
         for name in (*names_in(answer), *addresses):
-            if not stands(name, self.said):
+            if not stands(name, self.excerpts):
                 raise AnswerRejected(f"it names {_brief(name)}, which is not in the excerpts")
 
 
 def evidence_of(question: str, context: Sequence[str], found: QueryResult) -> AnswerEvidence | None:
-    """`found` has lost its secrets. None if there is nothing to answer from."""
+    """`found`: with its secrets already removed. None if there is nothing to answer from."""
     places = tuple((row["path"], row["startLine"], row["endLine"]) for row in shown_rows(found) if row.get("excerpt"))
     if not places:
         return None

@@ -24,19 +24,21 @@ class Sources:
 
     @cached_property
     def paths(self) -> list[str]:
-        """The files of the scope, by path. The index knows them a few seconds late, and a hundred times faster."""
+        """The files of the scope, by path. Taken from the index if it is complete: it may lag by a few seconds, but is
+        a hundred times faster."""
         if self.index:
             return self.index.paths()
         return [path for path in files.names(self.repository) if self.scope.holds(path)]
 
     def paths_that_may_hold(self, texts: Sequence[str]) -> list[str]:
-        """The files of the scope, less those that cannot hold all of the texts, in any case."""
+        """The files of the scope, without those that cannot contain all of the texts. Upper and lower case count as
+        equal."""
         found = self.index.paths_that_may_hold(texts) if self.index else None
         return self.paths if found is None else found
 
     @cached_property
     def index(self) -> IndexStore | None:
-        """The store, restricted to the scope; None if it lacks files."""
+        """The store, restricted to the scope; None if there is none or it lacks files."""
         if self.store is None or not self.is_indexed:
             return None
         if not self.scope.is_whole:
@@ -44,7 +46,7 @@ class Sources:
         return self.store
 
     def read(self, path: str) -> bytes | None:
-        """The content of a text file, as it is now; None if it is no more."""
+        """The current content of a text file; None if it no longer exists."""
         file = files.file_at(self.root, self.repository, path)
         return file.content if file else None
 

@@ -1,4 +1,4 @@
-"""Further queries that run as they stand, as the text of a structured query or as a question in words."""
+"""Suggested next queries, which can be sent unchanged: the text of a structured query, or a question in words."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -16,7 +16,7 @@ MOST = 3
 
 
 def suggestions(request: QueryRequest, found: QueryResult, sources: Sources, *, is_partial: bool) -> list[str]:
-    """The query that continues comes first."""
+    """The query that continues this one comes first."""
     return list(dict.fromkeys(islice(_proposed(request, found, sources, is_partial=is_partial), MOST)))
 
 
@@ -49,7 +49,7 @@ def _without_rows(request: QueryRequest) -> Iterator[str]:
 
 
 def _name(row: Mapping[str, Any], sources: Sources) -> str:
-    """The symbol that the row shows."""
+    """The name of the symbol that the row shows; empty if there is none."""
     if "name" in row:
         return str(row["name"])
     if "excerpt" not in row:

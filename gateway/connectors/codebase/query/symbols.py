@@ -26,15 +26,15 @@ def find_symbol(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -
     rows: list[dict[str, Any]] = []
     for each in found[:limit]:
         if not has_left():
-            said = f"{len(found[:limit]) - len(rows)} definitions were not read."
-            return QueryResult(MATCHES, rows, len(rows), left_out=said, next_query=query)
+            left_out = f"{len(found[:limit]) - len(rows)} definitions were not read."
+            return QueryResult(MATCHES, rows, len(rows), left_out=left_out, next_query=query)
         row = definition(each.path, each.symbol, sources)
         rows += [row] if row else []
     return QueryResult(MATCHES, rows, len(rows), has_more=len(found) > limit)
 
 
 def definition(path: str, symbol: Symbol, sources: Sources, *, score: float = 1.0) -> dict[str, Any] | None:
-    """None if the file has become shorter since it was indexed."""
+    """None if the file has become too short since it was indexed."""
     lines = (sources.text(path) or "").split("\n")
     if symbol.end_line > len(lines):
         return None
@@ -63,7 +63,7 @@ def outline(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> Qu
 def _content(path: str, sources: Sources) -> bytes:
     try:
         content = sources.read(path)
-        problem = "is no text file of the project"
+        problem = "is not a text file of the project"
     except PathRefused as refused:
         content, problem = None, str(refused)
     if content is not None:

@@ -1,4 +1,4 @@
-"""What a process does for dbp_general_query. It needs no Django."""
+"""The job of a child process for dbp_general_query. Needs no Django."""
 
 from gateway.connectors.codebase.budget import Limits
 from gateway.connectors.codebase.model.draft import Draft
@@ -7,7 +7,7 @@ from gateway.connectors.codebase.query.request import QueryRequest
 
 
 def query_work(place: ProjectPlace, request: QueryRequest, for_model: bool, limits: Limits) -> Draft:
-    """As `answer_query`."""
-    from gateway.connectors.codebase.query.answer import answer_query  # in the process that answers alone
+    """See `answer_query`."""
+    from gateway.connectors.codebase.query.answer import answer_query  # only in the child process
 
     return answer_query(place, request, limits.budget(), for_model=for_model)

@@ -1,4 +1,4 @@
-"""The answer of dbp_general_query as a JSON Schema, and those of the parts that both codebase tools have.
+"""JSON Schemas of dbp_general_query's answer, and of the parts that the answers of both codebase tools have.
 
 Source: the tools' data model, with `answer`, `isPartialResult`, `incomplete`, `budget` and `cost` added.
 """
@@ -16,7 +16,7 @@ TEXTS: Schema = {"type": "array", "items": TEXT}
 
 
 def record(properties: Mapping[str, Schema], *optional: str) -> Schema:
-    """An object with these properties alone; those that are not optional must be there."""
+    """An object with these properties and no others. All but `optional` are required."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -73,7 +73,7 @@ _ROWS: Mapping[str, Schema] = {
 
 
 def _results(found: Mapping[str, Schema]) -> Schema:
-    """`answer`: a language model's, above what was found."""
+    """`answer`: a language model's answer, shown above what was found."""
     return record({"answer": TEXT, **found, "hasMore": FLAG}, "answer", "hasMore")
 
 

@@ -92,7 +92,7 @@ _UNSHOWN = frozenset({"$defs", "minLength", "maxLength", "maxItems", "minimum", 
 
 
 def _brief(schema: Schema) -> Schema:
-    """Without the limits that hardly any call meets. A call that does is told."""
+    """Without the limits that hardly any call exceeds. The error of a call that exceeds one states it."""
     brief = {keyword: value for keyword, value in schema.items() if keyword not in _UNSHOWN}
     if "items" in brief:
         brief["items"] = _brief(brief["items"])
@@ -102,7 +102,7 @@ def _brief(schema: Schema) -> Schema:
 
 
 def _structured_queries() -> str:
-    """ "findSymbol name, grep pattern, …": each operation with what it needs."""
+    """ "findSymbol name, grep pattern, …": each operation with its required parameters."""
     needed = {name: [each for each in query.required if each != OPERATION] for name, query in OPERATIONS.items()}
     optional = {name: ["[path]"] if "path" in query.parameters else [] for name, query in OPERATIONS.items()}
     return ", ".join(" ".join([name, *(needed[name] or optional[name])]) for name in OPERATIONS)

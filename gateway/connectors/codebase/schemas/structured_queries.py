@@ -63,7 +63,7 @@ OPERATIONS: Mapping[str, ToolDefinition] = {
 
 
 def structured_query(query: Mapping[str, Any]) -> dict[str, Any]:
-    """The valid query with its defaults. Raises InvalidArgument for the first mistake."""
+    """The validated query with its defaults filled in. Raises InvalidArgument for the first mistake."""
     name = query.get(OPERATION)
     if not isinstance(name, str) or name not in OPERATIONS:
         raise _unknown_operation(name)

@@ -7,7 +7,7 @@ import jsonschema_rs
 
 
 class AnswerInvalid(Exception):
-    """An answer that breaks its own schema: a defect of ours, which the caller cannot correct."""
+    """An answer breaks its own schema: a bug in Sluice, which the caller cannot correct."""
 
 
 class AnswerSchema:

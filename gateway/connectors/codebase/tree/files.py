@@ -1,4 +1,4 @@
-"""The files that a project gives to its index and to queries."""
+"""The files of a project that can be indexed and queried."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ _UNTRACKED = DiffOption.INCLUDE_UNTRACKED | DiffOption.RECURSE_UNTRACKED_DIRS | 
 
 @dataclass(frozen=True, slots=True)
 class TreeFile:
-    """`path`: relative to the root, with forward slashes; bytes of a name that are no UTF-8 are surrogates. `size`: of
-    the content, in bytes."""
+    """`path`: relative to the root, with forward slashes; bytes that are not UTF-8 are replaced by surrogates. `size`:
+    of the content, in bytes."""
 
     path: str
     size: int
@@ -33,8 +33,8 @@ def names(repository: pygit2.Repository) -> list[str]:
 
 
 def file_at(root: Path, repository: pygit2.Repository, path: str) -> TreeFile | None:
-    """One of `names`; None if it is none of the text files, has disappeared, cannot be read, or is larger than
-    paths.MAX_FILE_BYTES. Raises PathRefused for a path that leads out."""
+    """One of `names`. None if the file is left out (see `left_out`), has disappeared, cannot be read, or is larger than
+    paths.MAX_FILE_BYTES. Raises PathRefused for a path that leads out of the project."""
     paths.parts_of(path)
     if left_out.is_generated_name(path) or left_out.is_secret_name(path):
         return None
@@ -50,7 +50,7 @@ def file_at(root: Path, repository: pygit2.Repository, path: str) -> TreeFile | 
 def _present(repository: pygit2.Repository) -> set[str]:
     index = repository.index
     index.read()
-    # A difference from nothing has names as bytes; the entries of the index have them as UTF-8 alone.
+    # A diff against the empty tree has names as bytes; the index's entries only have names decoded as UTF-8.
     found = set(_regular(empty_tree(repository).diff_to_index(index)))
     for delta in index.diff_to_workdir(_UNTRACKED).deltas:
         path = text(delta.new_file.raw_path)

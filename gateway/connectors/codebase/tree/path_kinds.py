@@ -1,12 +1,12 @@
-"""What a file is for, and its language, by its path alone. Commit messages name these kinds, and the ranking puts all
-but source lower."""
+"""The kind and the language of a file, by its path alone. Commit messages name these kinds, and searches rank all but
+source lower."""
 
 import re
 from enum import StrEnum
 
 
 class PathKind(StrEnum):
-    """The values are words of the messages."""
+    """The values appear in commit messages."""
 
     TEST = "tests"
     DOCS = "docs"
@@ -32,7 +32,7 @@ _LANGUAGES = {
 }
 _LANGUAGE_OF = {ending: language for language, endings in _LANGUAGES.items() for ending in endings.split()}
 
-# The first that matches holds.
+# The first match wins.
 _RULES: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
     (
         PathKind.CI,
@@ -52,7 +52,7 @@ _RULES: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
             r"|Directory\.Packages\.props)$"
         ),
     ),
-    # Specifications and measurements in prose. What lies among tests may be their input.
+    # Prose. In folders of tests it may be their input, which is no documentation.
     (
         PathKind.DOCS,
         re.compile(r"^(?!.*(test|fixture|golden|snapshot|playground|(^|/)t/)).*\.(mdx?|rst|adoc)$", re.IGNORECASE),
@@ -114,6 +114,6 @@ def is_vendored(path: str) -> bool:
 
 
 def language_of(path: str) -> str:
-    """The language whose patterns of definitions apply; empty where there are none."""
+    """The language whose patterns find the file's definitions; empty if there are none."""
     name = path.rpartition("/")[2]
     return _LANGUAGE_OF.get(name.rpartition(".")[2].lower(), "") if "." in name else ""

@@ -19,17 +19,17 @@ class PathRefused(ValueError):
 
 
 def parts_of(path: str) -> tuple[str, ...]:
-    """The names of a path, if they stay inside. Raises PathRefused; nothing is read."""
+    """The components of a path, if they stay inside the project. Reads nothing. Raises PathRefused."""
     shown = _shown(path)
     if not path or "\0" in path:
-        raise PathRefused(f"The path {shown} is no file name. {_EXPECTED}")
+        raise PathRefused(f"The path {shown} is not a file name. {_EXPECTED}")
     if path.startswith(("/", "\\", "~")) or _DRIVE.match(path):
         raise PathRefused(f"The path {shown} is absolute. {_EXPECTED}")
     names = tuple(name for name in path.split("/") if name not in ("", "."))
     if ".." in path.replace("\\", "/").split("/"):
         raise PathRefused(f"The path {shown} leads out of the project. {_EXPECTED}")
     if not names or names[0].lower() == ".git":
-        raise PathRefused(f"The path {shown} is no file of the project. {_EXPECTED}")
+        raise PathRefused(f"The path {shown} is not a file of the project. {_EXPECTED}")
     return names
 
 
@@ -43,7 +43,7 @@ def read(root: Path, path: str, limit: int = MAX_FILE_BYTES) -> bytes:
     try:
         state = os.fstat(file)
         if not stat.S_ISREG(state.st_mode):
-            raise PathRefused(f"The path {shown} is a folder or a device, no file. {_EXPECTED}")
+            raise PathRefused(f"The path {shown} is a folder or a device, not a file. {_EXPECTED}")
         if state.st_size > limit:
             raise PathRefused(f"The file {shown} has {state.st_size:,} bytes, more than {limit:,}.")
         return _all(file, state.st_size)
@@ -64,7 +64,7 @@ def _opened(root: Path, names: tuple[str, ...]) -> int:
 
 
 def _all(file: int, size: int) -> bytes:
-    """At most `size` bytes, also of a file that grows meanwhile."""
+    """At most `size` bytes, even if the file grows meanwhile."""
     pieces, left = [], size
     while left > 0 and (piece := os.read(file, left)):
         pieces.append(piece)
@@ -77,7 +77,7 @@ def _why(error: OSError) -> str:
         return "there is no such file"
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return "it is a link, or leads through one, and links are not followed"
-    return (error.strerror or "it is no file").lower()
+    return (error.strerror or "it is not a file").lower()
 
 
 def _shown(path: str) -> str:

@@ -68,7 +68,7 @@ def test_a_folder_must_be_the_root_of_a_repository(shop: Path, tmp_path: Path):
     assert "is a file" in refusal("add", "shop", str(shop / "src/a.py"))
     assert "git init" in refusal("add", "shop", str(tmp_path))
     assert f"Use the repository's root: {shop}" in refusal("add", "shop", str(shop / "src"))
-    assert "it is no path" in refusal("add", "shop", "a\0b")
+    assert "it is not a path" in refusal("add", "shop", "a\0b")
 
 
 def test_only_folders_below_the_roots_are_added(shop: Path, tmp_path: Path, settings: LazySettings):

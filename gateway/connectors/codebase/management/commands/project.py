@@ -22,10 +22,12 @@ class Command(BaseCommand):
         add = actions.add_parser("add", help="register a git repository")
         add.add_argument("name", help="lower-case letters, digits, _ and -, e.g. web-shop")
         add.add_argument("path", help="the repository's root folder; below PROJECT_ROOTS, if that is set")
-        actions.add_parser("list", help="names and folders, and how far each index is")
-        sync = actions.add_parser("sync", help="bring a project's index up to date now, and print how far it is")
+        actions.add_parser("list", help="list names, folders and the progress of each index")
+        sync = actions.add_parser("sync", help="bring a project's index up to date now, and print its progress")
         sync.add_argument("name")
-        sync.add_argument("--wait", type=float, default=WAIT, metavar="SECONDS", help="fail after them (%(default)s)")
+        sync.add_argument(
+            "--wait", type=float, default=WAIT, metavar="SECONDS", help="fail after this time (%(default)s)"
+        )
         remove = actions.add_parser("remove", help="forget a project; its folder stays")
         remove.add_argument("name")
 

@@ -320,6 +320,6 @@ def test_a_damaged_index_is_made_anew(shop: Path, sqlite: SqlitePlace):
     sqlite.file.write_bytes(b"not a database" * 1000)
     found = indexer.advance(shop, sqlite, LONG)
     assert found.outcome is AdvanceOutcome.FAILED
-    assert "made anew" in found.error
+    assert "will be rebuilt" in found.error
     sqlite.file.touch()
     assert indexer.advance(shop, sqlite, LONG).outcome is AdvanceOutcome.DONE

@@ -32,8 +32,8 @@ def test_habits_that_the_budget_cut_are_not_kept(root: Path) -> None:
 
 
 def test_few_projects_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(past_habits, "_kept", {})
+    monkeypatch.setattr(past_habits, "_cached", {})
     folders = [new(tmp_path / str(number), **{"a.py": "1\n"}) for number in range(past_habits._PROJECTS + 2)]
     habits = [habits_of(folder, lambda: True) for folder in folders]
-    assert len(past_habits._kept) == past_habits._PROJECTS
+    assert len(past_habits._cached) == past_habits._PROJECTS
     assert habits_of(folders[-1], lambda: False) is habits[-1]

@@ -174,7 +174,7 @@ def test_an_answer_that_did_not_end_is_paid_for_and_not_used(
         ("The header is split.", "not the JSON"),
         (answering(answer="See src/parser.py:1-900."), "was not shown"),
         (answering(answer="`parse_footer` does, src/parser.py:4-5."), "which is not in the excerpts"),
-        (answering(answer=""), "it found none"),
+        (answering(answer=""), "it found no answer"),
     ],
 )
 def test_an_answer_that_cannot_be_true_is_paid_for_and_not_used(api: MessagesApi, doors: Doors, text: str, reason: str):
