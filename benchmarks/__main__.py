@@ -1,8 +1,8 @@
-"""make bench: what a call costs a server in a process of its own, beside peers that do the same, in blocks that take
-turns. Ratios count: processor time is that of this machine, while it does whatever else it does.
+"""make bench: measures the cost of a call to Sluice and to peers that do the same, each in its own process, in
+alternating blocks. Judge by the ratios: processor times depend on this machine and on what else it does.
 
 make bench                                  # beside the raw SDK and a bare ASGI route
-make bench ARGS="--peers"                   # and FastMCP, which is installed into an environment of its own
+make bench ARGS="--peers"                   # and FastMCP, which is installed into its own environment
 make bench ARGS="--gate"                    # has something become slower? Three minutes; exit code 1 if so
 make bench ARGS="--rows calls --beside DIR" # compared with another checkout of Sluice
 make bench ARGS="--growth"                  # how cost grows with rows, bytes, tools, clients and workers
@@ -26,7 +26,7 @@ from benchmarks.table.stage import Stage
 
 
 def measured(stage: Stage, groups: Sequence[str], amounts: Amounts) -> BenchRun:
-    """A group that fails is said to be missing; the others are measured."""
+    """Measures each group. A group that fails is reported as missing."""
     figures: dict[str, TableFigure] = {}
     missed = {} if stage.has_fastmcp else {"FastMCP": 'make bench ARGS="--peers"'}
     for name in groups:

@@ -186,7 +186,7 @@ def fill_day(day: datetime, until: datetime, count: int) -> None:
 
 
 def fill(count: int, until: datetime, processes: int = 2) -> None:
-    """About `count` calls in the DAYS days before `until`, and the marks of their buckets, in tables emptied before."""
+    """Empties the tables, and stores about `count` calls in the DAYS days before `until`, with their buckets' marks."""
     days = [until.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=n) for n in range(DAYS + 1)]
     _run(f"{'DELETE FROM' if connection.vendor == 'sqlite' else 'TRUNCATE'} {CALLS.table}")
     Rollup.objects.all().delete()
@@ -205,12 +205,12 @@ def fill(count: int, until: datetime, processes: int = 2) -> None:
         with get_context("fork").Pool(processes) as pool:
             pool.starmap(fill_day, [(day, until, count // DAYS) for day in reversed(days)], chunksize=1)
         _run(*indexes)
-        _run("ANALYZE")  # as Postgres does by itself; on SQLite nobody does, and the plans are others
+        _run("ANALYZE")  # as autovacuum does in production; nothing there analyzes SQLite, so this does not either
     mark_all(until)
 
 
 def mark_all(now: datetime) -> None:
-    """Marks the buckets of all calls: minutes as far as their rollups are kept, and hours."""
+    """Marks the buckets of all calls: hours, and those minutes whose rollups are not expired."""
     recent = f"WHERE created_at > '{now - kept_for()[Level.MINUTE]:%Y-%m-%d %H:%M:%S}'"
     for level, unit, form, condition in (
         (60, "minute", "%Y-%m-%d %H:%M:00", recent),
@@ -225,7 +225,7 @@ def mark_all(now: datetime) -> None:
 
 
 def _drop_indexes() -> list[str]:
-    """Those that are built faster afterwards; returns what builds them."""
+    """Drops the indexes, which are built faster afterwards; returns the statements that build them."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND indexname NOT LIKE '%%_pkey'",

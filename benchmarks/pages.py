@@ -1,6 +1,6 @@
-"""How long the telemetry pages take over many calls: each address cold and warm, with its SQL statements.
+"""Measures the telemetry pages over many calls: each address cold and warm, with its SQL statements.
 
-CPU, of this process and of Postgres's, is the robust figure where other programs run.
+Compare the CPU times, which cover this process and Postgres: other programs affect them least.
 
 DATABASE_URL=postgres://… python -m benchmarks.pages --fill 10000000      # empties the calls of that database
 DATABASE_URL=postgres://… python -m benchmarks.pages --only calls/ --ranges 30d --slower-than 500
@@ -164,7 +164,7 @@ def _cpu() -> float:
 
 
 def _timed(client: Client, address: str) -> tuple[float, int]:
-    """Milliseconds and bytes. Of a file, until its first part."""
+    """The milliseconds and bytes of an answer; for a streamed file, those of its first part."""
     began = time.perf_counter()
     response: HttpResponseBase = client.get(address)
     body = next(iter(response), b"") if response.streaming else getattr(response, "content", b"")
@@ -177,7 +177,7 @@ def _timed(client: Client, address: str) -> tuple[float, int]:
 
 
 def top_up(until: datetime) -> int:
-    """Adds the calls since the last one, as many as an hour before, so that "now" is as busy as the past."""
+    """Adds calls since the last one, as many as in the same time before it, so that "now" is as busy as the past."""
     last = TelemetryRecord.objects.order_by("-created_at").values_list("created_at", flat=True).first()
     if last is None or until - last < timedelta(seconds=5):
         return 0
@@ -231,7 +231,7 @@ def _show(each: Measured, *, with_sql: bool) -> None:
 
 
 def _client() -> Client:
-    """Logged in as somebody who may see and change everything."""
+    """A client that is logged in as a superuser."""
     users = get_user_model().objects
     user = users.filter(username="bench").first() or users.create_superuser("bench", password="a long password")  # noqa: S106
     client = Client(headers={"Accept": "text/html", "Host": "127.0.0.1"})

@@ -40,7 +40,8 @@ class StartedProgram:
         return self.log.read()[-4000:].decode(errors="replace")
 
     def until_printed(self, pattern: str) -> str:
-        """All that it has printed, as soon as the pattern is in it. Raises RuntimeError if it ends before."""
+        """Waits until the output contains the pattern; returns the output. Raises RuntimeError if the program ends
+        before, or prints nothing in time."""
         assert self.process.stdout is not None
         printed, deadline = b"", time.monotonic() + START_SECONDS
         while not re.search(pattern.encode(), printed):
@@ -63,8 +64,8 @@ def started(
     *,
     python: Path = Path(sys.executable),
 ) -> Iterator[StartedProgram]:
-    """A Python program with these arguments, stopped in the end as a supervisor does. Its environment is only PATH and
-    what is given, so that it has the default settings."""
+    """Runs a Python program with these arguments, and stops it in the end, as a supervisor does. Its environment is
+    only PATH and `environment`, so that it has the default settings."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             [python, *arguments],
@@ -102,8 +103,8 @@ def family(pid: int) -> list[int]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of all threads of a process and its descendants, also of threads that have ended, in
-    nanoseconds (the process's own clock; /proc/…/stat counts ticks of 10 ms)."""
+    """User and system time of all threads of a process and its descendants, including threads that have ended. It reads
+    the process's own clock, which counts nanoseconds; /proc/…/stat counts ticks of 10 ms."""
     return sum(time.clock_gettime((~each << 3) | 2) for each in family(pid))
 
 

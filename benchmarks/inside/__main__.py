@@ -1,4 +1,4 @@
-"""What parts of a call cost, in this process, on a database of its own. CPU is the robust figure.
+"""Measures what the parts of a call cost, in this process and on its own database. Compare the CPU times.
 
 python -m benchmarks.inside                                       # SQLite
 python -m benchmarks.inside --bookings 1000000                    # deep paging at scale

@@ -1,5 +1,5 @@
-"""Django for a benchmark in this process, on a data directory of its own, with no response cache: every call is
-computed. To be imported first."""
+"""Sets up Django for a benchmark in this process, on its own data directory and without a response cache, so that every
+call is computed. Import this module first."""
 
 import os
 import tempfile

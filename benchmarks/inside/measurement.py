@@ -19,8 +19,8 @@ def milliseconds(work: Callable[[], object], runs: int) -> tuple[float, float]:
 
 
 def yardstick() -> float:
-    """CPU milliseconds of a million additions, the best of five: the current speed of the machine, to compare results
-    with. It is 24 ms on the development machine when nothing else runs there."""
+    """CPU milliseconds of a million additions, the best of five. It shows the current speed of the machine, so that
+    results can be compared: 24 ms on the development machine when nothing else runs there."""
     best = float("inf")
     for _ in range(5):
         began, total = time.process_time(), 0
@@ -39,7 +39,7 @@ class Times:
 
 
 def in_turn(works: Mapping[str, Callable[[], object]], runs: int) -> dict[str, Times]:
-    """The works alternate, so that a busy machine slows all of them alike."""
+    """Runs the works in turn, so that a busy machine slows all of them alike."""
     times = {name: Times() for name in works}
     for _ in range(runs):
         for name, work in works.items():

@@ -1,6 +1,6 @@
 """What protection adds to a REST list (SC-005), compared with a plain view that returns the same rows.
 
-python -m benchmarks.inside.overhead BLOCKS RUNS      # by `where`: JSON of milliseconds, of each block
+python -m benchmarks.inside.overhead BLOCKS RUNS      # a list by `where`: the milliseconds of each block, as JSON
 """
 
 import json

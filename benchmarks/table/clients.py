@@ -1,5 +1,5 @@
 """The load client: one connection, one call after the other, over each transport. It does little itself, so that the
-servers have the processors."""
+servers get the processor time."""
 
 import asyncio
 import json
@@ -39,8 +39,8 @@ class Way(Enum):
 
 @asynccontextmanager
 async def connected(server: BenchServer, way: Way) -> AsyncIterator[Call]:
-    """Calls tools over a connection of its own, and returns the body of the answer. Raises RuntimeError for a failed
-    call."""
+    """Yields a function that calls a tool over a new connection, and returns the body of the answer. The function
+    raises RuntimeError for a failed call."""
     opened = _socket(server) if way is Way.WEBSOCKET else _http(server, way)
     async with opened as call:
         yield call
@@ -134,7 +134,7 @@ async def _response(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
 
 
 def _checked(body: bytes) -> bytes:
-    """Not parsed for each call: the client would take time from the servers."""
+    """Searches the text without parsing it, because a busy client would take time from the servers."""
     if b'"result":' not in body or b'"isError":true' in body:
         raise RuntimeError(f"a failed call: {body[:1000]!r}")
     return body
@@ -147,7 +147,7 @@ class LoadClients:
     calls: tuple[Call, ...]
 
     async def repeat(self, times: int, work: Work, seconds: list[float]) -> float:
-        """Each makes this many calls; `seconds` gets the duration of each call. Returns the duration of all."""
+        """Each client makes this many calls; `seconds` gets the duration of each call. Returns the duration of all."""
         loop = asyncio.get_running_loop()
 
         async def one(call: Call) -> None:

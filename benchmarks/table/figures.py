@@ -11,7 +11,7 @@ import orjson
 
 @dataclass(frozen=True, slots=True)
 class TableFigure:
-    """`values`: what each block took; less is better. `beside`: the same of the yardsticks, in the same blocks."""
+    """`values`: the figure of each block; less is better. `beside`: those of each yardstick, in the same blocks."""
 
     values: tuple[float, ...]
     beside: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -70,5 +70,5 @@ def _figure(found: Mapping[str, Any]) -> TableFigure:
 
 
 def rounded(values: Sequence[float]) -> tuple[float, ...]:
-    """Four digits are more than a machine repeats."""
+    """Rounded to four digits, which is more than repeated runs agree in."""
     return tuple(float(f"{value:.4g}") for value in values)

@@ -1,5 +1,5 @@
-"""Compares the ratios of a run with the committed ones, to find what has become slower. Ratios, because each run may be
-on another machine; the yardstick is measured in the same run."""
+"""Compares the ratios of a run with the committed ones, to find what has become slower. It compares ratios to a
+yardstick of the same run, because each run may be on another machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ COMMITTED = Path(__file__).resolve().parent / "figures.json"
 
 @dataclass(frozen=True, slots=True)
 class GateComparison:
-    """A figure's ratios to its yardstick in two runs: of the best blocks, and the median of blocks side by side."""
+    """A figure's ratios to its yardstick in two runs. In each: the ratio of the best blocks, and the median ratio of
+    blocks side by side."""
 
     row: str
     before: tuple[float, float]
@@ -21,7 +22,7 @@ class GateComparison:
 
     @property
     def change(self) -> float:
-        """The smaller of both changes, because what is really slower is slower by both ratios."""
+        """The smaller of both changes, because a real slowdown shows in both ratios."""
         return min(now / before - 1 for before, now in zip(self.before, self.now, strict=True))
 
     @property

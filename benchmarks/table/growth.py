@@ -1,4 +1,5 @@
-"""How the cost of a call grows: with rows, bytes, tools, clients and workers. Never-seen calls over WebSocket."""
+"""How the cost of a call grows with rows, bytes, tools, clients and workers. The calls are over WebSocket, and no call
+repeats an earlier one."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Loads on servers, in blocks that take turns, so that a busy machine slows all of them alike."""
+"""Loads on servers, in alternating blocks, so that a busy machine slows all of them alike."""
 
 import itertools
 import re
@@ -35,15 +35,15 @@ def hostaway_first_page(_: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def hostaway_pages(answer: bytes) -> tuple[str, dict[str, Any]]:
-    """The page after the last answer, and after the last page the first one of another filter."""
+    """The page after the last answer; after the last page, the first page with another filter."""
     cursor = NEXT_CURSOR.search(answer)
     return (f"{OWN}list_bookings", {"cursor": cursor[1].decode()}) if cursor else hostaway_first_page(answer)
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """`clients` make calls at the same time. `weight`: how many times as many calls a block has, where one costs so
-    little that what the server does beside it would be most of the figure."""
+    """`clients` make calls at the same time. `weight` multiplies the calls of a block: cheap calls need a block of more
+    calls, or the server's background work would be most of the figure."""
 
     server: BenchServer
     way: Way
@@ -54,7 +54,7 @@ class Load:
 
 @dataclass(slots=True)
 class LoadBlocks:
-    """What each block cost. `cpu`: milliseconds of a call. `rates`: calls a second. `seconds`: of each call."""
+    """The figures of each block. `cpu`: milliseconds per call. `rates`: calls per second. `seconds`: of each call."""
 
     cpu: list[float] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Effort:
     calls: int
 
     async def measure(self, loads: Mapping[str, Load]) -> dict[str, LoadBlocks]:
-        """All connections of a load are closed before the next one's are opened."""
+        """All connections of a load are closed before those of the next load are opened."""
         found = {name: LoadBlocks() for name in loads}
         for load in loads.values():
             await self._block(load, WARM_CALLS, LoadBlocks())

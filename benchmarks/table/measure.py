@@ -1,4 +1,4 @@
-"""Measures the rows, those together that take turns."""
+"""Measures the rows. Rows of one group are measured in alternating blocks."""
 
 import asyncio
 import json
@@ -38,7 +38,8 @@ Figures = dict[str, TableFigure]
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """How much a run measures. `many`: with many clients. `used`: calls after which memory is measured."""
+    """How much a run measures. `many`: the effort with many clients. `used`: the calls before memory is measured; 0: it
+    is not."""
 
     effort: Effort
     many: Effort
@@ -56,7 +57,7 @@ def _cpu(found: Mapping[str, LoadBlocks], name: str, beside: Mapping[str, str]) 
     return TableFigure(rounded(found[name].cpu), yardsticks)
 
 
-CALLS: dict[str, tuple[Way, Work, str]] = {  # the last: which of the peers' calls is comparable
+CALLS: dict[str, tuple[Way, Work, str]] = {  # the last item: the peers' call to compare with
     "list-websocket": (Way.WEBSOCKET, new_list(), "list"),
     "list-http-2025": (Way.HTTP_2025, new_list(), "list"),
     "list-http-2026": (Way.HTTP_2026, new_list(), "list"),
@@ -128,7 +129,7 @@ async def _use(server: BenchServer, count: int) -> None:
 
 
 def start(stage: Stage, amounts: Amounts) -> Figures:
-    """From the start of the program to its first good answer; ours and the raw SDK's take turns."""
+    """The time from a program's start to its first good answer; Sluice and the raw SDK start in turn."""
     ours, theirs = [], []
     for _ in range(amounts.starts):
         with stage.new_sluice() as server:
@@ -155,7 +156,7 @@ def tools(stage: Stage, amounts: Amounts) -> Figures:
 
 
 def rest(stage: Stage, amounts: Amounts) -> Figures:
-    """In a process of its own, where the plain view is."""
+    """Runs in a process of its own, which serves the plain view too."""
     del stage
     command = [sys.executable, "-m", "benchmarks.inside.overhead", str(amounts.effort.blocks), str(amounts.views)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -188,7 +189,7 @@ def workers(stage: Stage, amounts: Amounts) -> Figures:
 
 
 def _stored(server: BenchServer, least: int) -> dict[int, int]:
-    """The calls of each worker, as soon as there are this many in all."""
+    """The stored calls of each worker, as soon as there are `least` in all."""
     deadline = time.monotonic() + STORED_SECONDS
     while True:
         response = httpx2.get(f"{server.address}/health", headers={"Authorization": f"Bearer {server.key}"}, timeout=60)

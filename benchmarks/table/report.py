@@ -56,7 +56,7 @@ def _summary(row: TableRow, figure: TableFigure) -> str:
 
 
 def _ratio(row: TableRow, ratio: float | None) -> str:
-    """How much the figure is of the yardstick; where the row says so, how many times as much the yardstick takes."""
+    """The figure divided by the yardstick; for a row with `times`, as 1/n: the yardstick takes n times as much."""
     if ratio is None:
         return "?"
     return f"1/{1 / ratio:.1f}" if row.times else f"{ratio:.2f}"

@@ -4,16 +4,17 @@ from dataclasses import dataclass
 
 FASTMCP, SDK, BARE = "FastMCP", "raw SDK", "bare route"
 FEW_TOOLS, PLAIN_VIEW, ONE_WORKER, FASTMCP_P50 = "2 tools", "plain view", "one worker", "FastMCP's p50"
-FASTMCP_LIST_MS = 3.45  # where the goals in milliseconds were set
+FASTMCP_LIST_MS = 3.45  # on the machine where the goals in milliseconds were set
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """`must` and `reach`: the most that the figure may be, compared with the yardstick `against`, or by itself.
+    """`must` and `reach`: the limits of the figure's ratio to the yardstick `against`, or of the figure itself.
     `times`: the ratio is shown as how many times as much the yardstick takes.
-    `watched`: the yardstick whose ratio the gate compares with the committed one; "": the gate compares the figure
-    itself; None: the gate leaves the row out. `tolerance`: how much larger the ratio may be, as repeats on a busy
-    machine of two cores differ."""
+
+    `watched`: the gate compares the ratio to this yardstick with the committed ratio; "": it compares the figure
+    itself; None: it leaves the row out. `tolerance`: how much larger the ratio may be, because repeated runs on a busy
+    machine with two cores differ."""
 
     title: str
     unit: str
@@ -30,7 +31,7 @@ def _call(title: str, must: float, reach: float) -> TableRow:
 
 
 def _in_milliseconds(title: str, must: float, reach: float) -> TableRow:
-    """The ratio that a goal in milliseconds stands for: to FastMCP's list on the machine where the goal was set."""
+    """A goal in milliseconds, as ratio to FastMCP's list on the machine where the goal was set."""
     return _call(title, FASTMCP_LIST_MS / must, FASTMCP_LIST_MS / reach)
 
 

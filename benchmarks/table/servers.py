@@ -28,8 +28,8 @@ SETTINGS = {"ALLOW_PRIVATE_UPSTREAMS": "true", "TOOL_LIST_BUDGET": "100000000"}
 
 @dataclass(frozen=True, slots=True)
 class BenchServer:
-    """`prefix`: what the names of the document's tools begin with. `ready_seconds` is the time from the start of the
-    program to its first good answer, `start_cpu` its processor time until then."""
+    """The names of the document's tools begin with `prefix`. `ready_seconds` is the time from the start of the program
+    to its first good answer, `start_cpu` its processor time until then."""
 
     address: str
     pid: int
@@ -135,7 +135,7 @@ def _peer(module: str, url: str, path: str) -> Iterator[BenchServer]:
 
 
 def _ready(program: StartedProgram, begun: float, address: str, path: str, key: str = "") -> BenchServer:
-    """Waits until it answers: any answer of a peer, a good one of /readyz."""
+    """Waits until the server answers. For /readyz, the status must be 200; for a peer, any answer is enough."""
     while True:
         with contextlib.suppress(httpx2.TransportError):
             status = httpx2.get(f"{address}{path}", timeout=START_SECONDS).status_code

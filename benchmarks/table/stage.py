@@ -47,7 +47,7 @@ class Stage(ExitStack):
         return server
 
     def new_sluice(self, *options: str, tools: int = 2) -> AbstractContextManager[BenchServer]:
-        """One of its own, for the caller to stop."""
+        """A new server, which the caller stops."""
         return servers.sluice(self.prepared(tools), *options)
 
     def new_sdk(self) -> AbstractContextManager[BenchServer]:

@@ -1,7 +1,7 @@
-"""An upstream for every contender, in a process of its own, and its OpenAPI document.
+"""The upstream of all contenders, which runs in its own process, and its OpenAPI document.
 
-`/bookings` answers a list, `/bookings/{id}` a record. Their texts are ready; only a number in each row changes, so that
-no body is like one before and the upstream itself costs little.
+`/bookings` answers a list, `/bookings/{id}` a record. Their texts are prepared; only a number in each row changes, so
+that no body repeats and the upstream itself costs little.
 
 python -m benchmarks.table.upstream PORT
 """
@@ -131,7 +131,7 @@ def _operation(name: str, parameters: list[dict[str, Any]], schema: dict[str, An
 
 
 def path_of(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, str]]:
-    """Where a contender that reads no document finds what a tool of the document fetches."""
+    """The path and query that a tool of the document fetches, for contenders that do not read the document."""
     query = {name: str(value) for name, value in arguments.items() if name != "id"}
     return (f"/bookings/{arguments['id']}" if tool == "get_booking" else "/bookings"), query
 

@@ -6,7 +6,7 @@ import ipaddress
 from django.http import HttpRequest
 
 SHOWN_CHARS = 64
-PREFIXES = {4: 24, 6: 48}  # bits by IP version: enough to see that calls belong together, and not who calls
+PREFIXES = {4: 24, 6: 48}  # bits by IP version: enough to group calls, too few to identify the caller
 IPV6_PREFIX = 64  # bits of the network that a provider assigns to one customer, who can use all its addresses
 
 

@@ -74,7 +74,7 @@ class ApiKeyAdmin(HistoryAdmin):
         super().save_model(request, obj, form, change)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """The form for a new key collapses rarely needed fields, and has no prefix and no dates."""
+        """The form for a new key collapses rarely needed fields, and omits the read-only ones."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is not None:
             return [(title, {**more, "classes": ()}) for title, more in fieldsets]

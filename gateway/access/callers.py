@@ -155,7 +155,7 @@ def _caller(key: ApiKey, withheld: WithheldNames) -> Caller:
 
 
 def _of_old_secret(key: ApiKey, caller: Caller) -> Caller:
-    """The caller by the secret that was replaced: it expires when that does."""
+    """The caller that uses the secret from before the rotation. It expires with that secret or with the key."""
     assert key.previous_until is not None
     until = key.previous_until.timestamp()
     return replace(caller, digest=key.previous_digest, expires_at=min(until, caller.expires_at or until))

@@ -1,4 +1,4 @@
-"""Tools that have another name. Their old names stay callable for a while."""
+"""Renamed tools. Their old names stay callable for DAYS."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ AT_ONCE = 200  # rows per statement
 
 @transaction.atomic
 def rename(names: Mapping[str, str]) -> None:
-    """Remembers the old names (`names`: the new ones by them), and renames the tools in budgets, keys and tool sets."""
+    """Stores the old names, and renames the tools in budgets, keys and tool sets. `names`: the new name by the old."""
     until = timezone.now() + timedelta(days=DAYS)
     FormerToolName.objects.filter(until__lt=timezone.now()).delete()
     FormerToolName.objects.filter(former__in=names.values()).delete()  # renamed back
@@ -65,5 +65,5 @@ def former_names() -> dict[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=4096)
 def with_former(operation: Operation, former: tuple[str, ...]) -> Operation:
-    """The operation with its old names: the same object for the same operation."""
+    """The operation with its old names. Cached, so that equal arguments give the same object."""
     return replace(operation, former_names=former) if former else operation

@@ -16,28 +16,28 @@ from gateway.catalog.catalog import catalogue
 
 
 def _tools(label: str, help_text: str, what: str = "") -> forms.MultipleChoiceField:
-    """`what`: the word for the tools in the headings of the two lists, if it is not the label."""
+    """`what`: the word for the tools in the headings of the two lists, if it differs from the label."""
     widget = FilteredSelectMultiple(what or label, False)
     return forms.MultipleChoiceField(required=False, label=label.capitalize(), help_text=help_text, widget=widget)
 
 
-OFFERED_LIFE = timedelta(days=90)  # of a new key; the person who makes it may choose another
+OFFERED_LIFE = timedelta(days=90)  # the suggested lifetime of a new key
 MAX_REVEALED = 100
 LONGEST_NAME = 200  # characters
 _SEPARATOR = re.compile(r"[,\n\r]")
 ABOUT_REVEALED = (
-    "Names of secret fields, by commas: doorCode, wifiPassword. Holders of this key see their values in clear, and "
-    "can filter and search by them. Of a custom field, the name that people gave it: Gate code. Values within texts "
-    "stay masked. Empty: nothing is revealed."
+    "Names of secret fields, separated by commas: doorCode, wifiPassword. Holders of this key see their values in "
+    "clear, and can filter and search by them. For a custom field, enter the name that people gave it: Gate code. "
+    "Values within texts stay masked. Empty: nothing is revealed."
 )
 
 
 class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
     allowed_tools = _tools(
-        "chosen tools", "The key sees only these, and those of its sets. Neither: all tools.", "tools"
+        "chosen tools", "The key sees only these, and those of its sets. Without both, it sees all tools.", "tools"
     )
-    pinned_tools = _tools("pinned tools", "Listed also where tools are searched for.")
-    hidden_tools = _tools("hidden tools", "For this key they do not exist, over any transport.")
+    pinned_tools = _tools("pinned tools", "Listed even if clients must search for the other tools.")
+    hidden_tools = _tools("hidden tools", "They do not exist for this key, over any transport.")
     projects = forms.MultipleChoiceField(
         required=False,
         help_text="The key reads the files of these projects, and no others.",
@@ -77,7 +77,7 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
         self.initial["reveal"] = ", ".join(self.instance.reveal)
 
     def clean_name(self) -> str:
-        """A revoked key gives its name away."""
+        """Frees the name if a revoked key has it."""
         name: str = self.cleaned_data["name"]
         ApiKey.objects.release(name)
         return name
@@ -86,14 +86,14 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]
         given = (name.strip() for name in _SEPARATOR.split(self.cleaned_data["reveal"]))
         names = sorted({name for name in given if name})
         if len(names) > MAX_REVEALED:
-            raise forms.ValidationError(f"{len(names)} names, and at most {MAX_REVEALED} are possible. Name fewer.")
+            raise forms.ValidationError(f"{len(names)} names are too many. Enter at most {MAX_REVEALED}.")
         for name in names:
             if len(name) > LONGEST_NAME:
                 raise forms.ValidationError(f"“{name[:40]}…” is longer than {LONGEST_NAME} characters. Shorten it.")
             if path_kind(name) is None:
                 raise forms.ValidationError(
                     f"“{name}” is not withheld: every key sees it already. Name fields as the page “Withheld fields” "
-                    "has them, without the path before the name, such as doorCode."
+                    "shows them, without the path before the name, such as doorCode."
                 )
         return names
 

@@ -59,8 +59,8 @@ class Handshake:
                 "The connection is not encrypted.",
                 reason="https_required",
                 expected="https:// or wss://",
-                suggestion="Connect to the same address with https:// or wss://, and have a key replaced that was sent "
-                "without. A proxy that ends TLS must send X-Forwarded-Proto, and BEHIND_PROXY=true must be set.",
+                suggestion="Connect to the same address with https:// or wss://, and replace a key that was sent "
+                "unencrypted. A proxy that ends TLS must send X-Forwarded-Proto, and BEHIND_PROXY=true must be set.",
             )
 
     def _is_encrypted(self) -> bool:

@@ -1,4 +1,4 @@
-"""API keys (stored as hashes, shown once), and which tools they reach by which names."""
+"""API keys (stored as hashes, shown once), and the tools that they reach, also by former names."""
 
 from datetime import timedelta
 from typing import Any
@@ -31,7 +31,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
 
 
 class ToolSet(models.Model):
-    """Tools under a name, for the keys that are to see these only."""
+    """A named set of tools. A key that has tool sets sees only the tools in them, and its chosen ones."""
 
     name = models.CharField(max_length=100, unique=True, help_text="A name that says what the tools are for.")
     tools = models.JSONField(blank=True, default=list)
@@ -47,21 +47,21 @@ class ToolSet(models.Model):
 
     @property
     def used_by(self) -> "list[ApiKey]":
-        """The keys that it limits. Queries."""
+        """The keys that have this set and are not revoked. Queries the database."""
         return list(self.apikey_set.filter(revoked_at=None))
 
     @property
     def stays_because(self) -> str:
-        """Why it cannot be deleted; "" if it can: a key that loses its last set would see all tools."""
+        """Why the set cannot be deleted: a key that loses its last set would see all tools. "" if it can be."""
         names = ", ".join(key.name for key in self.used_by)
-        return f"Keys use it: {names}. Take it from them first: a key without a set may see all tools." if names else ""
+        return f"Keys use it: {names}. Remove it there first: a key without a set may see all tools." if names else ""
 
 
 @receiver(pre_delete, sender=ToolSet)
 def keep_set_in_use(instance: ToolSet, **_: Any) -> None:
-    """Raises ProtectedError in every case: in the admin, in a rollback and in a shell."""
+    """Raises ProtectedError for a set in use, wherever it is deleted: in the admin, by a rollback or in a shell."""
     if reason := instance.stays_because:
-        raise ProtectedError(f"The tool set {instance.name} stays. {reason}", set(instance.used_by))
+        raise ProtectedError(f"The tool set {instance.name} cannot be deleted. {reason}", set(instance.used_by))
 
 
 class ConnectorSwitch(ToolSwitch):
@@ -176,7 +176,7 @@ class ApiKey(models.Model):
         self.save(update_fields=["revoked_at"])
 
     def rotate(self) -> str:
-        """Returns a new secret. The one of now works for ROTATION longer, one from an earlier rotation no more."""
+        """Returns a new secret. The previous secret works for ROTATION longer; an older one stops working now."""
         secret = new_key()
         self.previous_digest, self.previous_prefix = self.digest, self.prefix
         self.previous_until = timezone.now() + ROTATION

@@ -1,4 +1,4 @@
-"""The program that calls, by its own word: an MCP client's clientInfo, or the first product of a User-Agent."""
+"""The calling program, as it names itself: in an MCP client's clientInfo, or as first product of a User-Agent."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +19,7 @@ LONGEST = 200  # characters of a name or version that are read
 
 @lru_cache(maxsize=1024)
 def program(name: str, version: str, protocol: str) -> Program:
-    """One object for all calls of the same program."""
+    """Cached, so that all calls of a program share one object."""
     return Program(name[:LONGEST], version[:LONGEST], protocol)
 
 

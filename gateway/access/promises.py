@@ -16,6 +16,6 @@ def broken_by_hiding(hidden: Collection[str]) -> list[str]:
     if "result_get" in hidden and visible:
         sentences.append(
             "With result_get hidden, answers have no resultHandle for what they leave out, and a row that is too large "
-            "for an answer cannot be had whole."
+            "for an answer cannot be read in full."
         )
     return sentences

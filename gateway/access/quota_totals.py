@@ -13,8 +13,8 @@ KEPT_SECONDS = 2 * 86_400
 
 
 def shared_totals(new: Mapping[str, int], day: datetime) -> Mapping[str, int]:
-    """Adds a process's new tokens by caller in the shared store, and returns the totals there. Empty without one.
-    Raises RedisError."""
+    """Adds a process's new tokens, by caller, to the totals in the shared store, and returns these totals. Empty
+    without a shared store. Raises RedisError."""
     if not shared_url() or not new:
         return {}
     with connect(shared_url()).pipeline(transaction=False) as pipeline:
@@ -26,7 +26,8 @@ def shared_totals(new: Mapping[str, int], day: datetime) -> Mapping[str, int]:
 
 
 def recorded_totals(names: Mapping[str, str], day: datetime) -> Mapping[str, int]:
-    """The tokens of answered calls since the day began, by caller. `names`: keys by caller. Raises DatabaseError."""
+    """The tokens of answered calls since the day began, by caller. `names`: the key's name by caller. Raises
+    DatabaseError."""
     now = datetime.now(UTC) + timedelta(seconds=1)
     selection = Selection.of({"key": names.values(), "outcome": [f"!{CallOutcome.ERROR.value}"]})
     found = queries.groups(Span.of(day, now), selection, by=("key",), at_most=len(names), wanted=queries.SUMS)

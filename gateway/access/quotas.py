@@ -1,9 +1,9 @@
 """Tokens that keys with a quota have used today, as Claude counts them. A day begins at midnight UTC.
 
-Each process counts its own answers in memory, so a call only reads a number. Processes with a shared store add what
-they have answered to its totals at once, and announce these to the others: in milliseconds, all know what a key has
-used. Without one, what others have used follows every few seconds from the recorded calls, so that a key may use more
-than its quota by what they answer in that time. A counter that cannot be read or written never fails a call (law 5).
+Each process counts its own answers in memory, so a call only reads a number. Processes with a shared store add their
+tokens to its totals at once and announce the totals, so that within milliseconds all processes know a key's usage.
+Without a shared store, a process reads the usage of the others from the recorded calls every few seconds, so a key may
+exceed its quota by the answers of that time. A counter that cannot be read or written never fails a call (law 5).
 """
 
 import logging
@@ -24,7 +24,7 @@ from telemetry.storage import release_connection
 DAY = 86_400
 SYNC = 1.0  # seconds between two exchanges with the shared store, if nothing is answered meanwhile
 PROMPT = 0.01  # seconds between two exchanges while calls are answered
-RECORDS_EVERY = 5.0  # seconds between two looks at the recorded calls
+RECORDS_EVERY = 5.0  # seconds between two reads of the recorded calls
 TOPIC = "quotas"  # of the announcements
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class Quotas:
         self.has_news = threading.Event()  # set by each answer
 
     def begin(self, names: Mapping[str, str]) -> None:
-        """Takes the keys that have a quota now. Reads what new ones have used today; blocks."""
+        """Sets the keys that have a quota now, and reads today's usage of the new ones. Blocks."""
         is_new = bool(names.keys() - self._names.keys())
         self._names = dict(names)
         if is_new:
@@ -70,8 +70,8 @@ class Quotas:
         self.has_news.set()
 
     def sync(self, *, from_records: bool, only_news: bool = False) -> None:
-        """Exchanges the numbers with the other processes: of all keys, or only what this process has answered since
-        the last time. Blocks; never raises."""
+        """Exchanges the numbers with the other processes: of all keys, or only of those for which this process has
+        answered calls since the last time. Blocks; never raises."""
         if not self._names:
             return
         with self._lock:
@@ -106,7 +106,8 @@ class Quotas:
                 announcements.tell(TOPIC, {"day": day, "totals": changed})
 
     def learn(self, day: int, totals: Mapping[str, int]) -> None:
-        """A total of all processes may be late, but is never too high: others have used at least the rest of it."""
+        """Takes in totals over all processes. A total may be old but is never too high, so the other processes have
+        used at least the total without this process's tokens."""
         with self._lock:
             if day != self._day:
                 return
@@ -120,7 +121,7 @@ class Quotas:
             self._day, self._own, self._sent, self._others = day, {}, {}, {}
 
     def _complain(self, error: Exception) -> None:
-        """Once, until it works again."""
+        """Logs only the first of consecutive failures."""
         if not self.is_failing:
             logger.warning("this process counts quotas alone", extra={"error": type(error).__name__})
         self.is_failing = True
@@ -157,8 +158,8 @@ def _follow() -> None:
 
 
 def _wait_for_news() -> bool:
-    """Whether a call has been answered within SYNC seconds; returns as soon as one is. Without a shared store, nobody
-    waits for the news."""
+    """Waits until a call is answered, for at most SYNC seconds; returns whether one was. Without a working shared store
+    there is nobody to tell at once, so it waits the whole time."""
     if not shared_url() or _quotas.is_failing:
         _ended.wait(SYNC)
         return False

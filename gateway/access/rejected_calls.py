@@ -1,5 +1,5 @@
 """Records calls that are rejected before they reach the dispatcher: a wrong key, a body that is too large, no free
-slot. Of a flood, a few calls a second are recorded; the others are counted."""
+slot. In a flood, a few calls a second are recorded; the others are only counted."""
 
 import time
 from collections.abc import Callable
@@ -25,7 +25,7 @@ LONGEST_MESSAGE = 300  # characters
 
 
 class RejectedCall(NamedTuple):
-    """A call whose operation was not called. `client`: the network of its address if it has no valid key."""
+    """A call whose operation was not called. `client`: without a valid key, the network of the call's address."""
 
     ended: float  # time.time()
     transport: str
@@ -64,7 +64,7 @@ class RejectedCall(NamedTuple):
         )
 
     def after_storing(self) -> None:
-        """Nothing."""
+        """Does nothing; the recorder calls it on every item."""
 
 
 class RateLimit:

@@ -1,4 +1,4 @@
-"""The page with the secret of a new or rotated key. It is the answer to the form itself, and stored nowhere."""
+"""The page with the secret of a new or rotated key. It is the direct response to the form, so no secret is stored."""
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -10,7 +10,7 @@ from telemetry.pages.shell import show
 
 
 def secret_page(request: HttpRequest, key: ApiKey, secret: str) -> HttpResponse:
-    """`no-store`, as all pages of this frame. Says until when a secret that was replaced works."""
+    """Sent with `no-store`, like all pages of `show`. It says how long a replaced secret still works."""
     return show(
         request,
         Address.of(request),

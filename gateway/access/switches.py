@@ -12,6 +12,6 @@ def switched_off(operations: Mapping[str, Iterable[str]]) -> Collection[str]:
 
 
 def add(connectors: Iterable[str]) -> None:
-    """Gives a row to every connector that has none."""
+    """Adds a row for every connector that has none."""
     for connector in connectors:
         ConnectorSwitch.objects.get_or_create(connector=connector)

@@ -9,7 +9,7 @@ from django.urls import reverse
 class ToolSwitch(models.Model):
     """A row that switches tools on and off."""
 
-    switched_by: ClassVar[str] = "enabled"  # the field
+    switched_by: ClassVar[str] = "enabled"  # the name of the field
 
     class Meta:
         abstract = True
@@ -19,12 +19,12 @@ class ToolSwitch(models.Model):
         return bool(getattr(self, self.switched_by))
 
     def switch(self, *, is_on: bool) -> None:
-        """Sets the field, as a person's choice. Saves nothing."""
+        """Sets the field for a person's choice. Does not save."""
         setattr(self, self.switched_by, is_on)
 
     @property
     def switch_id(self) -> str:
-        """Names the row among those of all models: mcp_servers.mcptool:5"""
+        """Identifies the row among those of all models: mcp_servers.mcptool:5"""
         return f"{self._meta.label_lower}:{self.pk}"
 
     @property

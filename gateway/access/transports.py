@@ -10,5 +10,5 @@ class Transport(StrEnum):
     SSE = "sse"
     STDIO = "stdio"
     REPLAY = "replay"  # a recorded call that staff run again; see telemetry.measurement.OUTSIDE_FIGURES
-    PLAYGROUND = "playground"  # a call that staff try; the same
-    PAGE = "page"  # for people: no operation is called here, but keys can be rejected
+    PLAYGROUND = "playground"  # a call that staff make to try a tool; outside the figures too
+    PAGE = "page"  # pages for people: they call no operation, but may reject a key

@@ -12,7 +12,7 @@ from gateway.access.transports import Transport
 @dataclass(frozen=True, slots=True)
 class Visit:
     transport: Transport
-    # The client's address. Behind a proxy, the proxy's unless BEHIND_PROXY is set: uvicorn then reads X-Forwarded-For.
+    # The client's address. Behind a proxy, it is the proxy's address, unless BEHIND_PROXY is set (see addresses.py).
     address: str
 
     @classmethod

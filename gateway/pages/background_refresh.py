@@ -1,4 +1,4 @@
-"""A slow result that is reused for a while, and made anew beside the requests that get it."""
+"""Reuses a slow result for a while, and recomputes it in the background while requests get the old one."""
 
 import threading
 import time
@@ -9,8 +9,8 @@ from django.db import DatabaseError, connections
 
 T = TypeVar("T")
 
-QUICK_SECONDS = 0.01  # a result that is made in less is never reused
-REUSE = 100  # a result is reused for so many times what it took to make; at most 1 % of a processor goes into it
+QUICK_SECONDS = 0.01  # a result that takes less time is never reused
+REUSE = 100  # a result is reused for 100 times its computing time, so computing takes at most 1 % of a processor
 
 
 class Refreshed(Generic[T]):
@@ -30,7 +30,7 @@ class Refreshed(Generic[T]):
         if not self._made or self._reuse_until == 0.0:
             return self._refresh()
         old = self._made[0]
-        self._refresh_beside()
+        self._refresh_in_background()
         return old
 
     def _refresh(self) -> T:
@@ -41,7 +41,7 @@ class Refreshed(Generic[T]):
         self._reuse_until = self._clock() + seconds * REUSE if REUSE and seconds > QUICK_SECONDS else 0.0
         return made
 
-    def _refresh_beside(self) -> None:
+    def _refresh_in_background(self) -> None:
         with self._lock:
             if self._is_refreshing:
                 return
@@ -52,7 +52,7 @@ class Refreshed(Generic[T]):
         try:
             self._refresh()
         except DatabaseError:
-            self._reuse_until = 0.0  # the next request tries itself, and sees the error
+            self._reuse_until = 0.0  # the next request computes the result itself, and sees the error
         finally:
             self._is_refreshing = False
             connections.close_all()

@@ -12,8 +12,8 @@ from gateway.pages.client_config import ConnectionDetails, client_configs, for_s
 
 @require_safe
 def connect(request: HttpRequest) -> HttpResponse:
-    """For everybody: addresses and a placeholder for the key, which is never part of a link. Staff see the real path,
-    and wait here for the first call of a key. `?key=`: its name."""
+    """Everybody sees addresses and a placeholder for the key, which is never part of a link. Staff also see the real
+    path, and the page shows when the key named by `?key=` makes its first call."""
     base = request.build_absolute_uri("/").rstrip("/")
     is_staff = admin.site.has_permission(request)
     keys = ApiKey.objects.filter(revoked_at=None) if is_staff and request.user.has_perm("access.view_apikey") else None

@@ -70,7 +70,7 @@ def health_document() -> dict[str, Any]:
         audited = {"dropped": server.audits_dropped, "providerFailures": server.provider_failures}
         document["tokenAudit"] = {**document["tokenAudit"], **audited}
     except DatabaseError:
-        pass  # what needs the database is left out; `status` says so where it does not answer
+        pass  # figures from the database are left out; `status` reports whether the database answers
     document["upstreamsDown"] = sorted(down)
     if database_works and (tokens.claude.degraded or down):
         document["status"] = "degraded"
@@ -78,7 +78,7 @@ def health_document() -> dict[str, Any]:
 
 
 def _configuration() -> dict[str, Any]:
-    """What this process obeys. `problems`: why the file as it is now is not in force."""
+    """The configuration of this process. `problems`: why the present file is not in force."""
     status = configuration_file.status
     return {
         "revision": str(revisions.current()),
@@ -147,9 +147,9 @@ def _calls() -> dict[str, Any]:
 
 
 def _upstreams_with_a_red_light() -> set[str]:
-    """By the lights of the page Now, which see all processes, and calls that hang: this process's breaker opens only
-    after several failures in a row, and each of them takes its whole time limit. An upstream that nobody calls, such as
-    NSIP's on a machine without a network, makes nothing worse."""
+    """The upstreams that are down by the lights of the page Now. The lights cover all processes, and notice hanging
+    calls early: a breaker opens only after several failures in a row, each of which takes its whole timeout. An
+    upstream that nobody calls, such as NSIP on a machine without a network, does not count."""
     down = (each for each in lights_now().bad if each.part is Component.UPSTREAM and each.state is State.DOWN)
     return {each.name for each in down if each.bad_share is not None}
 

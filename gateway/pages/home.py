@@ -72,8 +72,8 @@ class ShownState:
 
 
 def _state(status: str, down: Sequence[str] = ()) -> ShownState:
-    """The state of the server: never better than the lights of the page Now. `down`: upstreams that are named, because
-    the health page names them to the same visitor."""
+    """The state of the server: never better than the lights of the page Now. `down`: upstreams that may be named,
+    because the health page shows their names to the same visitor."""
     if status == "degraded" and down:
         words = f"{down[0]} is down" if len(down) == 1 else f"{len(down)} upstreams are down"
         return ShownState(status, f"Running, but {words}")
@@ -89,7 +89,7 @@ def _state(status: str, down: Sequence[str] = ()) -> ShownState:
 
 @lru_cache(maxsize=1)
 def _seen_by_all(_five_seconds: int) -> ShownState:
-    """The state for unknown visitors. Asked once in five seconds, so that nobody can make the database busy."""
+    """The state for unknown visitors. Cached for five seconds, so that visitors cannot keep the database busy."""
     return _state("ok" if database_answers() else "down")
 
 
@@ -97,7 +97,7 @@ forget_state = _seen_by_all.cache_clear
 
 
 def _server(request: HttpRequest) -> ConnectionDetails:
-    """The facts by which clients reach this server. Only staff see where it is installed."""
+    """How clients connect to this server. Only staff see where it is installed."""
     base = request.build_absolute_uri("/").rstrip("/")
     return for_staff(base) if admin.site.has_permission(request) else ConnectionDetails(base)
 

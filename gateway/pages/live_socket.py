@@ -1,4 +1,4 @@
-"""The live tail's socket: a page of this server may open it, other sites may not."""
+"""The live tail's WebSocket, which pages of this server may open and other sites may not."""
 
 from typing import Any, cast
 
@@ -10,8 +10,8 @@ from telemetry.live import LiveConsumer
 
 
 class SameSite:
-    """Denies the handshake for a wrong Host, an unencrypted connection and a foreign Origin: a browser sends the cookie
-    of the session with a request of any site."""
+    """Denies the handshake for a wrong Host, an unencrypted connection and a foreign Origin, because a browser sends
+    the session cookie with a request from any site."""
 
     def __init__(self, consumer: Any) -> None:
         self._consumer = consumer

@@ -1,6 +1,6 @@
 """The success criteria of the NSIP tools (SC-001, 002, 003, 006, 007), each with the figure it is judged by.
 
-A criterion that nothing was measured for yet is null, neither met nor missed.
+A criterion without measurements is null: neither met nor missed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from telemetry.measurement import CallOutcome
 from telemetry.queries import Selection, Span
 
 PERIOD = timedelta(hours=24)
-INVALID = ("invalid_", "missing_", "unknown_argument")  # begin the reasons of calls whose arguments are not valid
+INVALID = ("invalid_", "missing_", "unknown_argument")  # the reasons of calls with invalid arguments begin so
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""The figures of a server that consists of several workers: whichever is asked shows the sum over all of them, and over
-their parent, which runs the tasks. A process that is alone shows its own.
+"""The figures of a server with several workers. Each worker shows the sums over all workers and their parent, which
+runs the tasks. A single process shows its own figures.
 
-A worker that does not answer in time is left out. The counters of one that was replaced begin again, which Prometheus
-takes for a restart.
+A worker that does not answer in time is left out. The counters of a replaced worker start again at 0, which Prometheus
+handles as a restart.
 """
 
 import os
@@ -27,7 +27,7 @@ WORST_FIRST: tuple[State, ...] = ("open", "half-open", "closed")
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """One process of this server. `worker`: its number; 0 is the parent, or a process that is alone."""
+    """One process of this server. `worker`: its number; 0 is the parent, or a single process."""
 
     worker: int
     pid: int
@@ -36,7 +36,7 @@ class ServerProcess:
 
 @dataclass(frozen=True)
 class ServerFigures:
-    """What the processes of this server count in memory, together."""
+    """The sums of what the processes of this server count in memory."""
 
     processes: Sequence[ServerProcess]
     upstreams: Sequence[UpstreamState]
@@ -144,7 +144,7 @@ def _first(one: float, other: float) -> float:
     return one
 
 
-# All other series are added up. These say the same in each process, or one says it for all.
+# How the values of several processes become one. All other series are added up.
 FOLDS: dict[str, Fold] = {
     "process_max_fds": min,
     "process_start_time_seconds": min,

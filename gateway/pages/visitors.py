@@ -37,7 +37,7 @@ def has_key(authorization: str) -> bool:
 
 
 def varies_by_visitor(view: View) -> View:
-    """Decorates views that call `may_see_details`: answers 401 where it rejects the key, and sets Vary."""
+    """Decorates views that call `may_see_details`: answers 401 if that rejects the key, and sets Vary."""
 
     @wraps(view)
     def answered(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:

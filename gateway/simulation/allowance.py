@@ -1,11 +1,11 @@
-"""The traffic that a simulation may make: a number of calls, and a time."""
+"""The limits of a simulation: a number of calls, and a time."""
 
 import time
 from dataclasses import dataclass, field
 
 
 class Finished(Exception):
-    """The allowance is used up. It ends every client."""
+    """The allowance is used up. This ends every client."""
 
 
 @dataclass

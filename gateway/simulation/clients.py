@@ -87,7 +87,7 @@ async def over_websocket(client: SimulatedClient, base: str, key: str) -> AsyncI
 
 @asynccontextmanager
 async def _session(client: SimulatedClient, transport: Any) -> AsyncIterator[Send]:
-    """An MCP session as clients open it: they read the tool list first."""
+    """An MCP session that reads the tool list first, as real clients do."""
     information = Implementation(name=client.name, version=client.version)
     async with Client(
         transport, client_info=information, mode=client.mode, read_timeout_seconds=TIMEOUT, cache=None

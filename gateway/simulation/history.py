@@ -1,6 +1,6 @@
-"""A past for the dashboards: measured calls of the simulated clients, stored again with earlier times.
+"""Creates a past for the dashboards: measured calls of the simulated clients, stored again with earlier times.
 
-Only the times and the names of requests, snapshots and traces change. Every other figure is one that was measured.
+Only the times and the ids of requests, snapshots and traces change. All other figures are measured.
 """
 
 import logging
@@ -17,11 +17,11 @@ from telemetry import storage
 from telemetry.measurement import Measurement
 from telemetry.models import TelemetryRecord
 
-REPLAYED = "replayed-"  # begins the request ids of stored copies
-STORED_SECONDS = 15.0  # for the server to store what it has measured
-BUSY_SECONDS = 120.0  # for the database to take a batch
+REPLAYED = "replayed-"  # the prefix of the request ids of stored copies
+STORED_SECONDS = 15.0  # the longest wait until the server has stored its calls
+BUSY_SECONDS = 120.0  # the longest wait until the database accepts a batch
 BATCH = 1_000
-# How busy an hour of the day is, UTC, as a share of the busiest.
+# How busy each hour of the day is, UTC, in percent of the busiest hour.
 BUSY = (4, 3, 2, 2, 3, 5, 12, 30, 60, 85, 95, 90, 70, 80, 100, 95, 80, 60, 40, 28, 20, 14, 9, 6)
 WEEKEND = 0.4  # calls, as a share of a working day's
 CALLS_AT_BUSIEST = 80  # an hour
@@ -32,8 +32,8 @@ class NothingMeasured(Exception):
 
 
 def measured(since: datetime, expected: int) -> list[Measurement]:
-    """The calls of simulated clients since a time, in their order, once the server has stored `expected` of them.
-    Raises NothingMeasured."""
+    """The calls of simulated clients since a time, in order, once the server has stored `expected` of them. Raises
+    NothingMeasured."""
     records = TelemetryRecord.objects.filter(caller__startswith=MARK, created_at__gte=since)
     polling.until(lambda: records.count() >= expected, STORED_SECONDS)
     if not records.exists():
@@ -45,8 +45,8 @@ def measured(since: datetime, expected: int) -> list[Measurement]:
 
 
 def replay(calls: Sequence[Measurement], since: datetime, until: datetime, seed: int, most: int | None = None) -> int:
-    """Stores copies of `calls` between two times, more by day than by night. `most`: about as many copies, however
-    busy the hours are. Returns the number of copies."""
+    """Stores copies of `calls` between two times, more by day than by night. `most`: the approximate number of copies,
+    in place of the usual number per hour. Returns the number of copies."""
     decisions = logging.getLogger("telemetry.decisions")
     level = decisions.level
     decisions.setLevel(logging.WARNING)  # these decisions were logged when they were made

@@ -1,4 +1,4 @@
-"""Waiting for a server that is another process."""
+"""Waits for a server in another process."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ LOOK_SECONDS = 0.2
 
 
 def until(is_so: Callable[[], bool], seconds: float) -> bool:
-    """Whether it became so within the time."""
+    """Polls until `is_so` returns true; False if it does not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > deadline:

@@ -1,7 +1,7 @@
-"""The states that pages must show well, each made on a server of its own with an empty data directory.
+"""The states that pages must show well, each produced on its own server with an empty data directory.
 
-Nothing is faked: a page that is late is late because the database is held, an upstream is down because nothing listens
-at its address.
+Nothing is faked: figures are late because the database is locked, an upstream is down because nothing listens at its
+address.
 """
 
 import os
@@ -32,9 +32,9 @@ from telemetry.rollups import marks
 LOG = "simulated-server.log"
 START_SECONDS = 90.0
 STOP_SECONDS = 20.0
-CALL_SECONDS = 1.0  # between two calls of a state that is held
-HELD_SECONDS = 15.0  # for which a late recorder cannot write; calls would fail after 20
-DROP_SECONDS = 300.0  # for a recorder to give up
+CALL_SECONDS = 1.0  # between two calls while a state lasts
+HELD_SECONDS = 15.0  # how long the database is locked for a late recorder; calls would fail after 20
+DROP_SECONDS = 300.0  # the longest wait until the recorder drops calls
 NOBODY = "http://127.0.0.1:1"  # nothing listens on this port
 ENDPOINTS = ("nsip_get_last_update", "nsip_list_breeds")
 
@@ -72,8 +72,8 @@ class TargetServer:
 
 @dataclass(frozen=True)
 class ServerState:
-    """`enter` brings the server into the state; `keep` is repeated for as long as the state is held. `past` stores
-    measured calls with earlier times, before the server starts that is looked at: SQLite has one writer at a time."""
+    """`enter` brings the server into the state; `keep` is repeated while the state lasts. `past` stores measured calls
+    with earlier times. It runs before the shown server starts, because SQLite has one writer at a time."""
 
     what: str
     enter: Callable[[TargetServer, Mapping[str, str]], None]
@@ -135,12 +135,12 @@ def _late(server: TargetServer) -> None:
         while time.monotonic() < end:
             server.read()
             time.sleep(CALL_SECONDS)
-    # A process that could not report meanwhile does so now, and says how far its recorder is behind.
+    # The process could not report meanwhile. Its next report says how far its recorder is behind.
     until(models.ProcessReport.objects.filter(seen_at__gt=held_at).exists, DROP_SECONDS)
 
 
 def _dropped(server: TargetServer, secrets: Mapping[str, str]) -> None:
-    """The database is held until the recorder gives calls up."""
+    """The database is locked until the recorder drops calls."""
     _traffic(server, secrets, calls=60, seconds=8)
 
     def has_dropped() -> bool:
@@ -179,7 +179,7 @@ STATES: Mapping[str, ServerState] = {
 
 @contextmanager
 def serving(port: int, environment: Mapping[str, str]) -> Iterator[str]:
-    """A server of its own on this process's data directory, where it also logs; yields its address."""
+    """Runs a server on this process's data directory, where its log is too; yields its address."""
     command = [sys.executable, "manage.py", "serve", "--host", "127.0.0.1", "--port", str(port)]
     base = f"http://127.0.0.1:{port}"
     with (settings.DATA_DIR / LOG).open("wb") as log:

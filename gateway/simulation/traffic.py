@@ -14,8 +14,8 @@ from gateway.simulation.clients import SimulatedConnection
 from gateway.simulation.polling import until
 from gateway.simulation.scenarios import ROLES, ClientRole
 
-MARK = "simulated: "  # begins the names of the keys, which telemetry shows as the callers
-KEY_SECONDS = 10.0  # for a new key to reach the server
+MARK = "simulated: "  # the prefix of the keys' names, which telemetry shows as the callers
+KEY_SECONDS = 10.0  # the longest wait until the server accepts a new key
 
 
 class NoServer(Exception):

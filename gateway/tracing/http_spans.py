@@ -1,5 +1,5 @@
-"""HTTP requests while OpenTelemetry is on: their parent is the client's span, and REST requests have spans of their own
-(MCP's SDK makes those of MCP). Imported always, but nothing of the SDK is."""
+"""Serves HTTP requests while OpenTelemetry is on. The client's span is their parent. REST requests get their own spans;
+the MCP SDK makes the spans of MCP. This module is always imported, so it imports nothing of OpenTelemetry's SDK."""
 
 from contextvars import ContextVar
 from typing import Any
@@ -12,7 +12,7 @@ from gateway.tracing import names, spans
 
 REST = "/api/v1/"
 
-# The client's span by the HTTP headers; None: it sent none.
+# The client's span from the HTTP headers; None: the client sent none.
 http_parent: ContextVar[SpanContext | None] = ContextVar("http_parent", default=None)
 
 

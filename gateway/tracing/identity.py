@@ -31,7 +31,7 @@ def current_or_new_id() -> str:
 
 @contextmanager
 def named(call_id: str) -> Iterator[None]:
-    """Log lines of the block have the id of a call that no HTTP request carries."""
+    """In the block, log lines have the id of a call that arrives without an HTTP request."""
     token = request_id.set(call_id)
     try:
         yield
@@ -40,7 +40,7 @@ def named(call_id: str) -> Iterator[None]:
 
 
 def accept(offered: str) -> str:
-    """The client's own request id if it is sane, else a new one."""
+    """The client's own request id if it matches SANE_ID, else a new one."""
     return offered if offered and SANE_ID.fullmatch(offered) else new_id()
 
 
@@ -51,6 +51,6 @@ def trace_in(traceparent: str) -> str:
 
 
 def note_trace_of(meta: Mapping[str, Any] | None) -> None:
-    """Notes the trace in an MCP request's `_meta`, which is nearer to the call than the HTTP request's."""
+    """Uses the trace in an MCP request's `_meta`, which is closer to the call than the HTTP request's trace."""
     if meta and isinstance(parent := meta.get(TRACEPARENT), str) and (trace := trace_in(parent)):
         client_trace.set(trace)

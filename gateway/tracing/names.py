@@ -27,7 +27,7 @@ OPERATION_DURATION = "mcp.server.operation.duration"  # seconds
 
 # -- Sluice's own
 FETCH = "sluice.fetch"  # a span: from the connector's call to its data
-PROTECT = "sluice.protect"  # a span: data become an answer within its budget
+PROTECT = "sluice.protect"  # a span: from the data to an answer within its budget
 REQUEST_ID = "sluice.request_id"
 CONNECTOR_KIND = "sluice.kind"
 OUTCOME = "sluice.outcome"

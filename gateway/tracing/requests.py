@@ -1,4 +1,4 @@
-"""Gives every HTTP request an id: the client's `X-Request-ID` if it is sane. The response repeats it."""
+"""Gives every HTTP request an id: the client's `X-Request-ID` if valid, else a new one. The response repeats it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _TRACEPARENT = TRACEPARENT.encode()
 
 
 class Identified:
-    """Wraps an ASGI application of HTTP requests."""
+    """Wraps an ASGI application for HTTP requests."""
 
     def __init__(self, application: Any) -> None:
         self.application = application

@@ -1,5 +1,4 @@
-"""Sluice's own spans, as children of those that MCP's SDK makes. They cost one look at `tracer` while OpenTelemetry is
-off."""
+"""Sluice's own spans, as children of the MCP SDK's. While OpenTelemetry is off, they only cost a check of `tracer`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -44,7 +43,7 @@ def name_request(route: str, operation: str) -> None:
 
 
 def describe(protect: "Span | None", envelope: "Envelope") -> None:
-    """Sizes only: arguments and contents stay here."""
+    """Adds sizes only; arguments and contents are never exported."""
     if protect is not None:
         protect.set_attributes(
             {

@@ -10,7 +10,7 @@ from telemetry.pages.charts import Mark
 from telemetry.pages.drawings import WIDTH, Drawing, bars
 from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 
-TOGETHER = 0.05  # of the width: marks that are closer share their letters
+TOGETHER = 0.05  # of the width; marks that are closer share one sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,8 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """Marks that stand close together: `at` in percent of the width. `lines`: of each, in the drawing's units."""
+    """Marks that are close together. `at`: in percent of the width. `lines`: the x of each mark, in the drawing's
+    units."""
 
     at: str
     kinds: str
@@ -104,7 +105,7 @@ def origin_bars(address: Address, series: Series, marks: Sequence[Mark]) -> Orig
 
 
 def _signs(placed: Sequence[tuple[float, Mark]]) -> tuple[Sign, ...]:
-    """`placed`: marks with their place, 0 to 1."""
+    """`placed`: marks with their position, 0 to 1."""
     groups: list[list[tuple[float, Mark]]] = []
     for share, mark in sorted(placed, key=lambda each: each[0]):
         if not groups or share - groups[-1][-1][0] > TOGETHER:

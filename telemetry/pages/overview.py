@@ -1,4 +1,4 @@
-"""Overview: all calls of a span, against the span before."""
+"""Overview: all calls of a span, compared with the span before."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -71,8 +71,8 @@ def overview(request: HttpRequest, address: Address) -> HttpResponseBase:
 
 
 def figures_of(address: Address, selection: Selection) -> Calls:
-    """A page's charts and tables need series and groups of the same calls. Where these were read before, the totals are
-    added up from them."""
+    """The figures and tiles of the selected calls. The series, which the charts need too, are read first: the totals
+    are then added up from them without another query."""
     queries.series(Span.of(*address.span), selection)
     seen = queries.totals(Span.of(*address.span), selection)
     before = queries.totals(Span.of(*address.before), selection) if address.before else None

@@ -1,4 +1,4 @@
-"""A panel fails alone: a slow or failing query of one leaves the others complete."""
+"""Isolates the panels of a page: if the query of one panel fails or is too slow, the others are complete."""
 
 import logging
 import sqlite3
@@ -33,7 +33,7 @@ class Panel(Generic[T]):
 
 def guarded(title: str, build: Callable[[], T]) -> Panel[T]:
     """Builds a panel's content within SECONDS. A failure is logged and shown on the panel."""
-    # Inside a transaction, a failure would end it, so the panel gets a savepoint.
+    # Inside a transaction, a failure would abort the whole transaction, so the panel gets a savepoint.
     part = transaction.atomic() if connection.in_atomic_block else nullcontext()
     try:
         with _limited(SECONDS), part:
@@ -44,7 +44,7 @@ def guarded(title: str, build: Callable[[], T]) -> Panel[T]:
 
 
 def is_missing(exists: Callable[[], bool]) -> bool:
-    """Whether something does not exist. What cannot be looked for may exist: its page then says what it cannot read."""
+    """Whether something surely does not exist. False if the database fails: the page then opens and shows that."""
     return guarded("Name", exists).content is False
 
 
@@ -62,7 +62,7 @@ def _was_stopped(error: DatabaseError) -> bool:
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """For a page: on Postgres, the limit of all its panels at once, and room for their sums."""
+    """On Postgres, sets the time limit of all panels of a page at once, and the memory for their sums."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -76,7 +76,7 @@ def limited() -> Iterator[None]:
 
 @contextmanager
 def _limited(seconds: float) -> Iterator[None]:
-    """Stops the database's work after `seconds`. Without a transaction, which would block writers on SQLite."""
+    """Stops the database's work after `seconds`. Opens no transaction, which would block writers on SQLite."""
     if _is_limited.get():
         yield
         return

@@ -51,7 +51,7 @@ def is_zone(name: str) -> bool:
 
 
 def read_moment(text: str, zone: ZoneInfo) -> datetime | None:
-    """The moment of a text in ISO 8601. Without an offset it is in `zone`, as forms send it. None: not a time."""
+    """Parses ISO 8601. A text without an offset, as forms send it, is in `zone`. None: not a time."""
     try:
         moment = datetime.fromisoformat(text)
         return moment if moment.tzinfo else moment.replace(tzinfo=zone)
@@ -65,8 +65,8 @@ def named(span: timedelta) -> str:
 
 
 def shorter(default: str, age: timedelta | None) -> str:
-    """The preset to begin with: the default, or, if all data is younger than a quarter of it, the shortest that holds
-    it."""
+    """The initial preset: the default. If all data is younger than a quarter of the default, the shortest preset that
+    covers the data."""
     if age is None or age * 4 >= RANGES[default]:
         return default
     return next(key for key, span in RANGES.items() if span >= age)

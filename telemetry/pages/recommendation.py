@@ -1,5 +1,5 @@
-"""What a tool's budget could be, from what its answers would have been without one; and which fields its short answers
-could have, from what callers ask for after them."""
+"""Recommends a tool's budget from the sizes of its unprotected answers, and the fields of its short answers from what
+callers request after them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,16 +16,16 @@ from telemetry.queries.drill_downs import DrillDowns, drill_downs
 MONTH = timedelta(days=30)
 NEWEST = 1000  # calls
 FEWEST = 200
-FITS = 0.05  # of the answers: so many may be shortened
-STEP = 500  # tokens, which budgets are rounded to
-FEWEST_SHORT = 20  # short answers, and calls for more with kept arguments, that say something of fields
-OFTEN = 0.3  # of the calls for more: so many ask for a field that belongs into the short answer
+FITS = 0.05  # the share of answers that may be shortened
+STEP = 500  # tokens, which budgets are rounded up to
+FEWEST_SHORT = 20  # short answers, and calls for more whose fields are known; fewer give no recommendation of fields
+OFTEN = 0.3  # a field that this share of the calls for more requests belongs in the short answer
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSize:
-    """In tokens by the formula, which decides budgets: the answer as it was asked for, and what was sent. They differ
-    where the answer was oversized; an ordinary page of a list is what was asked for."""
+    """The size of the answer that was requested and of the one that was sent, in tokens by the formula, as budgets are.
+    They differ only for oversized answers: an ordinary page of a list is all that was requested."""
 
     asked: int
     sent: int
@@ -37,8 +37,8 @@ class AnswerSize:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """`budget`: None if the present one stays. `basis`: what it is computed from. `fields`: those that short answers
-    should have; empty if the present ones stay. `reading`: how short answers are used, in sentences."""
+    """`budget`: None if the present one should stay. `basis`: the data that the budget is computed from. `fields`: the
+    fields for short answers; empty if the present ones should stay. `reading`: how short answers are used."""
 
     sentence: str
     basis: str
@@ -54,7 +54,7 @@ class Recommendation:
 
     @property
     def query(self) -> str:
-        """The query string that fills the values in on the page of the budget."""
+        """The query string that fills the form on the budget's page with the values."""
         return f"?{urlencode(self.values)}" if self.values else ""
 
 
@@ -77,8 +77,8 @@ def budget_recommendation(address: Address, known: ToolFacts) -> Recommendation:
 
 
 def recommend(answers: Sequence[AnswerSize], budget: int, hard_cap: int) -> Recommendation:
-    """A budget is raised until FITS is met, if it can be met below the hard cap. It is never lowered: nobody knows from
-    figures whether a shorter answer would have been enough."""
+    """Raises the budget until FITS is met, if that is possible below the hard cap. It never lowers the budget, because
+    figures do not show whether a shorter answer would have been enough."""
     count = len(answers)
     basis = f"From the newest {wording.plural(count, 'answer')} of 30 days. Tokens by the formula, as budgets are."
     if count < FEWEST:

@@ -1,4 +1,4 @@
-"""Notes on all figures: that recording is behind, or that calls are missing."""
+"""Notes for all pages with figures: recording is behind, or calls are missing."""
 
 from collections.abc import Iterator, Sequence
 

@@ -25,8 +25,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """`why_not`: why this call cannot be replayed; "" if it can. `asked`: the values to type, as they are masked or not
-    stored. `problem`: what is wrong with what was typed."""
+    """`why_not`: why this call cannot be replayed; "" if it can. `asked`: the arguments to type, because their values
+    are masked or not stored. `problem`: what is wrong with the typed values."""
 
     why_not: str
     question: str = ""
@@ -41,7 +41,7 @@ class Offer:
 
 
 def offer(request: HttpRequest, call: Measurement, arguments: Arguments) -> Offer | None:
-    """None if nothing replays calls here, or this person may not."""
+    """None if this application cannot replay calls, or the user may not."""
     if replays.registered() is None or not request.user.has_perm(REPLAY) or not request.user.has_perm(SEE_VALUES):
         return None
     tool = facts.tools.get(call.operation)

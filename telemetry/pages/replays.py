@@ -1,7 +1,7 @@
-"""Running a recorded call again. Only the gateway can: it provides the function at start.
+"""Runs a recorded call again, with a function that the gateway registers at start.
 
-replays.provide(run)      run(operation, arguments, caller) → Replayed. It calls the tool as that key sees it,
-                          outside all figures.
+replays.provide(run)      run(operation, arguments, caller) → Replayed. It calls the tool as that key sees it, and no
+                          figure counts the call.
 """
 
 from collections.abc import Callable, Mapping

@@ -51,7 +51,7 @@ def runbooks(request: HttpRequest, address: Address) -> HttpResponse:
 
 
 def sections(text: str) -> Iterator[Runbook]:
-    """The sections of kinds. The page understands paragraphs, lists with -, `code`, **bold** and *emphasis*."""
+    """The sections about kinds of rules. They may have paragraphs, lists with -, `code`, **bold** and *emphasis*."""
     for part in re.split(r"^(?=## )", text, flags=re.MULTILINE):
         heading, _, body = part.partition("\n")
         if found := HEADING.match(heading):

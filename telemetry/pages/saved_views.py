@@ -1,4 +1,4 @@
-"""Saved views: an address of the pages under a name, for its owner or for all staff."""
+"""Saved views: named addresses of pages, for their owner or for all staff."""
 
 from urllib.parse import urlsplit
 

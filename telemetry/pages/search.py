@@ -1,5 +1,5 @@
-"""The search box of every page: a request id, or a part of the name of a tool, key or upstream. It searches all that is
-stored, not only the range of a page."""
+"""The search box of every page: it finds a request id, or a part of the name of a tool, key or upstream. It searches
+all stored calls, not only the range of a page."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ from telemetry.pages import words
 from telemetry.pages.address import DIMENSIONS, Address
 from telemetry.queries.shares import LEAST_FAILED, Gap, Shares
 
-BAR = 96  # its longest bar
+BAR = 96  # the width of a bar for 100%
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class SharedValue:
 
 @dataclass(frozen=True, slots=True)
 class SharedValues:
-    """`empty`: why there are no rows. `note`: says so if not all calls were compared."""
+    """`empty`: why there are no rows. `note`: how many calls were compared, if not all."""
 
     rows: tuple[SharedValue, ...]
     failed: int

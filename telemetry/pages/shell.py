@@ -17,7 +17,7 @@ To add a page, write a view, name it in urls.py, and extend telemetry/base.html:
 
 - `Span.of(*address.span)`, `address.before` and `address.selection` are what queries take.
 - Links: `address.to("tool", "get_order", origin="upstream")` to another page, `address.link(sort="-calls")` here.
-- A page appears in the menu as soon as its name of PLACES is in urls.py, for those who have the permission there.
+- A page appears in the menu if PLACES has its URL name; only users with the permission given there see it.
 - Times are in the zone of the page: use telemetry.wording for them, and for all figures.
 - `exports=("csv", "json")` adds Export to the menu ⋯; the view then answers `?export=csv` (telemetry/pages/export.py).
 - Blocks of telemetry/base.html: heading (beside the title), controls (more controls), content, scripts.
@@ -44,7 +44,7 @@ from telemetry.states import State
 
 View = Callable[..., HttpResponseBase]
 PageView = Callable[..., HttpResponseBase]  # takes the request and its Address
-ROOT = "/telemetry/"  # its path is the beginning of all others
+ROOT = "/telemetry/"  # the other paths begin with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class NavigationItem:
     name: str  # the name of its URL
     title: str
     group: str
-    is_ours: bool = True  # below /telemetry/, so that time and filters go with the link
-    needs: str = access.SEE_CALLS  # the permission of the page: the menu shows only what one may open
+    is_ours: bool = True  # below /telemetry/, so the link passes on time and filters
+    needs: str = access.SEE_CALLS  # the menu hides pages for which the user lacks this permission
 
 
 PLACES = (
@@ -168,7 +168,7 @@ class Shell:
 
     @property
     def times(self) -> tuple[str, str]:
-        """The ends of the span, as inputs of the type datetime-local take them."""
+        """The ends of the span, in the format of datetime-local inputs."""
         since, until = (timezone.localtime(moment) for moment in self.address.span)
         return f"{since:%Y-%m-%dT%H:%M}", f"{until:%Y-%m-%dT%H:%M}"
 
@@ -194,10 +194,10 @@ def page(
     subject: str = "",
     since_first: Callable[[], datetime | None] | None = None,
 ) -> Callable[[PageView], View]:
-    """Makes a view a page: checks access, and gives the view its Address, with the page's zone in force.
+    """Turns a view into a page: checks access, activates the page's time zone, and passes the Address to the view.
 
-    `subject`: the dimension whose value the page is about; filters by it are dropped. `since_first`: when data starts.
-    A page without `range` then begins with a shorter one if there is little data.
+    `subject`: the dimension whose value the page is about; filters by it are dropped. `since_first` reads when data
+    starts; if there is little data, a page without `range` then starts with a shorter range.
     """
 
     def decorated(view: PageView) -> View:
@@ -205,7 +205,7 @@ def page(
         def answered(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
             if refused := access.refusal(request, needs):
                 return refused
-            if "\0" in request.path:  # no name has it, and Postgres takes it for an error
+            if "\0" in request.path:  # no name contains NUL, and Postgres rejects it
                 raise Http404
             address = Address.of(request, default_range=default_range, default_refresh=default_refresh)
             if subject:
@@ -214,7 +214,7 @@ def page(
                 return HttpResponseRedirect(address.with_filter(added))
             with timezone.override(ZoneInfo(address.zone)), page_memory.kept(), panels.limited():
                 if since_first and address.range and "range" not in address.chosen:
-                    # A page that cannot read when data starts still says which of its panels failed.
+                    # If this read fails, the page still opens and shows which of its panels failed.
                     address = _shortened(address, guarded("First call", since_first).content)
                 return view(request, address, *args, **options)
 
@@ -239,9 +239,9 @@ def show(
     status: int = 200,
     **context: Any,
 ) -> HttpResponse:
-    """Renders a page. `sentence` says state, since when, how much and whose; `notes` are what a reader must know of the
-    figures (late, dropped, a shorter range). `tab`: the title of the browser's tab, if it is not the page's.
-    `has_recorder_notes`: not, if the page itself says what was not recorded."""
+    """Renders a page. `sentence`: the state, since when, how many calls and which origin. `notes`: warnings about the
+    figures (late, dropped, a shorter range). `tab`: the title of the browser's tab, if it differs from `title`.
+    `has_recorder_notes`: False if the page itself reports unrecorded calls."""
     shell = Shell(
         address=address,
         title=title,

@@ -8,8 +8,8 @@ from telemetry import wording
 from telemetry.states import State
 
 WIDTH, HEIGHT = 1000, 20
-NARROWEST = 4  # of WIDTH: what took any time can be seen
-# How high each state stands, the worst last: it is drawn over the others.
+NARROWEST = 4  # of WIDTH, so that even a short stretch is visible
+# The height of each state. The worst is the last, because it is drawn over the others.
 HEIGHTS = {
     State.OK: 4,
     State.NO_DATA: 7,
@@ -24,7 +24,7 @@ RANKS = {state: rank for rank, state in enumerate(HEIGHTS)}
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A time in one state. `word`: as this kind of thing calls it, such as Firing."""
+    """A time in one state. `word`: the state's name for this kind of object, such as Firing."""
 
     since: datetime
     until: datetime
@@ -46,7 +46,7 @@ class StripPiece:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """`ends`: the first and the last moment. `words`: all of it for those who do not see it."""
+    """`ends`: the first and the last moment. `words`: the strip as text, for screen readers."""
 
     pieces: tuple[StripPiece, ...]
     ends: tuple[str, str]
@@ -55,10 +55,10 @@ class Strip:
 
 
 def strip(stretches: Iterable[Stretch], since: datetime, until: datetime, *, named: int = 20) -> Strip:
-    """`named`: so many of the newest stretches are said in words."""
+    """`named`: how many of the newest stretches the text lists."""
     within = [each for each in stretches if each.until > since and each.since < until]
     drawn = [_piece(each, since, until) for each in sorted(within, key=lambda each: RANKS[each.state])]
-    # A state that comes and goes all the time is drawn once for each place.
+    # Many short stretches of one state in the same place are drawn once.
     pieces = tuple({(each.colour, each.x, each.width): each for each in drawn}.values())
     said = [_words(each, until) for each in sorted(within, key=lambda each: each.since)[-named:]]
     return Strip(pieces, (wording.clock(since, until), wording.clock(until, until)), "; ".join(said))
@@ -81,9 +81,9 @@ def _words(each: Stretch, now: datetime) -> str:
 
 
 def stretches(changes: Sequence[tuple[datetime, State, str]], end: datetime) -> list[Stretch]:
-    """`changes`: when it came into which state, in their order. The last one lasts to `end`."""
+    """`changes`: the time, the new state and its word, in order. The last state lasts until `end`."""
     starts = [at for at, _, _ in changes]
     return [
         Stretch(at, until, state, word)
-        for (at, state, word), until in zip(changes, [*starts[1:], end], strict=False)  # without changes, none
+        for (at, state, word), until in zip(changes, [*starts[1:], end], strict=False)  # `changes` may be empty
     ]

@@ -13,7 +13,7 @@ SHOWN = 50  # rows; an export has all
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A checkbox of the form around a table. `value`: what it stands for. `was_ticked`: before anybody changed it."""
+    """A checkbox of the form around a table. `value`: what it submits. `was_ticked`: before the user changed it."""
 
     value: str
     label: str
@@ -24,7 +24,7 @@ class Tick:
 @dataclass(frozen=True, slots=True)
 class Cell:
     """`value`: for sorting and for exports; default: the text. `bar`: a share of 0 to 1, drawn beside the text. `tick`:
-    before the text."""
+    a checkbox before the text."""
 
     text: str
     link: str = ""
@@ -115,7 +115,7 @@ def table(
     empty: str = "",
     note: str = "",
 ) -> Table:
-    """A table. `sort`: its first order, such as "-calls", if people can sort it; "" keeps the order of `rows`."""
+    """A table. `sort`: its initial order, such as "-calls", if people can sort it; "" keeps the order of `rows`."""
     columns = tuple(columns)
     if not sort:
         headings = tuple(Heading(column) for column in columns)

@@ -17,7 +17,7 @@ AT_MOST = 8
 
 
 def ticks(since: datetime, until: datetime) -> list[tuple[datetime, str]]:
-    """Moments and their words; midnight has its date, since a clock time alone would not say which day begins."""
+    """Moments with their labels. The label of midnight is the date, to show which day begins."""
     step = next((step for step in STEPS if (until - since) / step <= AT_MOST), STEPS[-1])
     midnight = timezone.localtime(since).replace(hour=0, minute=0, second=0, microsecond=0)
     first = midnight + ((since - midnight) // step) * step

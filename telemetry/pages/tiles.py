@@ -16,7 +16,7 @@ class Better(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PeriodChange:
-    """A change such as "+12% vs previous 24 hours". `tone`: better, worse, or "" where nobody knows."""
+    """A change such as "+12% vs previous 24 hours". `tone`: better, worse, or "" if neither."""
 
     words: str
     against: str

@@ -19,7 +19,7 @@ from telemetry.queries import Span
 
 UNUSED_DAYS = 30
 MUCH_PAGING = 3.0  # pages read of a list, on average
-PAGED_LISTS = 5  # the fewest lists for which paging is called much
+PAGED_LISTS = 5  # with fewer lists, the average says little
 BY = ("tool",)
 
 
@@ -82,7 +82,7 @@ def _paging(address: Address) -> Table:
 
 
 def _lists(group: GroupFigures) -> int:
-    """The number of lists that were begun: calls for their first page."""
+    """The number of lists: calls for a first page."""
     return group.figures.list_calls - group.figures.later_pages
 
 

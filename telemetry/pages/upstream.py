@@ -81,7 +81,7 @@ def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseB
 @require_POST
 @page(subject="upstream")
 def check(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
-    """Asks the upstream once, with a cheap read, and shows its answer."""
+    """Probes the upstream once, with a cheap read, and shows its answer."""
     answer = processes.probe_now(name)
     if answer is None:
         raise Http404
@@ -101,7 +101,8 @@ def probe_words(probe: ProbeReport) -> str:
 def _condition(
     address: Address, selection: Selection, light: Light | None, report: UpstreamReport | None
 ) -> SubjectHealth:
-    """Its light, as on Now. A time that is over, and an upstream that is gone, have no light: their calls tell."""
+    """The state of its light, as on Now. Without a light (for a past range, or a removed upstream), the state comes
+    from the calls."""
     if light is None:
         return condition(address, selection)
     counts = counted(address, selection)

@@ -30,7 +30,7 @@ def value(dimension: str, name: object) -> str:
 
 
 def written(dimension: str, name: object) -> str:
-    """A dimension's value as a page's address has it."""
+    """A dimension's value as it is written in a page's address."""
     if dimension in YES_OR_NO:
         return "yes" if name else "no"
     return str(name)

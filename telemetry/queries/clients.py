@@ -9,8 +9,8 @@ from telemetry.queries.records import select
 from telemetry.queries.selection import Selection
 from telemetry.queries.span import Span
 
-GAP = timedelta(minutes=5)  # without a call for so long, a sequence has ended
-NEWEST = 2000  # calls that sequences are made of
+GAP = timedelta(minutes=5)  # a sequence ends if no call follows within this time
+NEWEST = 2000  # calls that sequences are built from
 CLIENT_CALLS = 10_000  # the newest calls that clients are counted over
 SEQUENCES = 50
 MOST = 100  # clients
@@ -31,7 +31,7 @@ CLIENT = ("client", "client_version", "protocol", "transport")
 
 @dataclass(slots=True)
 class ClientUsage:
-    """It grows while its calls are read, the newest first."""
+    """Updated while the client's calls are read, the newest first."""
 
     name: str
     version: str

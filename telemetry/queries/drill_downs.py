@@ -1,6 +1,6 @@
-"""What callers ask for after a short answer of a tool: how often they ask for more, and for which fields.
+"""How often callers ask for more after a short answer of a tool, and for which fields.
 
-Telemetry has the names of arguments of every call; the values of `fields` only where arguments are kept.
+Telemetry has the argument names of every call, but the values of `fields` only for calls whose arguments are stored.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ EVERYTHING = ("all", "*", "raw")
 
 
 class ReadingCall(NamedTuple):
-    """A call, as far as it tells how short answers are used."""
+    """The columns of a call that show how short answers are used."""
 
     at: datetime
     caller: str
@@ -38,9 +38,9 @@ class ReadingCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DrillDowns:
-    """`short`: short answers that nobody asked for by name; `followed`: those after which the same key asked for more
-    within WITHIN. `fields`: each name with the number of such calls that asked for it, of the `known` ones whose
-    arguments are kept; `everything`: those that asked for all fields."""
+    """`short`: short answers to calls that named no fields. `followed`: those after which the same key asked for more
+    within WITHIN. `known`: the calls for more whose fields are known. `fields`: how many of these asked for each field;
+    `everything`: how many asked for all fields."""
 
     short: int
     followed: int
@@ -68,8 +68,8 @@ def drill_downs(span: Span, tool: str, opened_by: str = "") -> DrillDowns:
 
 
 def followed_by(calls: Sequence[ReadingCall], tool: str, opened_by: str) -> Mapping[int, ReadingCall | None]:
-    """The call for more after each short answer, by the place of the answer in `calls`, the oldest first. A call for
-    more belongs to the last short answer before it."""
+    """The call for more after each short answer, by the answer's index in `calls`, which are sorted oldest first. A
+    call for more belongs to the caller's last short answer before it."""
     found: dict[int, ReadingCall | None] = {}
     last: dict[str, int] = {}  # by caller
     for place, call in enumerate(calls):
@@ -83,7 +83,7 @@ def followed_by(calls: Sequence[ReadingCall], tool: str, opened_by: str) -> Mapp
 
 
 def _asked(request_ids: Sequence[str]) -> list[list[str]]:
-    """The values of `fields` of these calls, where they are kept."""
+    """The values of `fields` of those calls whose arguments are stored."""
     kept = CallArguments.objects.filter(request_id__in=request_ids).values_list("values", flat=True)
     texts = [values.get(FIELDS) for values in kept if isinstance(values, dict)]
     return [[name.strip() for name in text.split(",") if name.strip()] for text in texts if isinstance(text, str)]

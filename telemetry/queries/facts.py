@@ -40,7 +40,7 @@ def last_call_at(caller: str | None = None) -> datetime | None:
 
 
 def first_call_at() -> datetime | None:
-    """The start of the oldest day that has figures: rollups are kept longer than calls."""
+    """The start of the oldest daily rollup, or the time of the oldest call if that is earlier."""
     return page_memory.remembered("first call", _first_call_at)
 
 
@@ -52,8 +52,7 @@ def _first_call_at() -> datetime | None:
 
 
 def names(dimension: str, part: str = "", *, span: Span | None = None, now: datetime | None = None) -> list[str]:
-    """The values of a dimension that calls have had, of the span or ever, as far as they contain `part`; whatever its
-    case."""
+    """The values of a dimension that contain `part`, in any case: of the calls of the span, or of all calls."""
     now = now or timezone.now()
     first = first_call_at()
     if span is None and (first is None or first >= now):
@@ -64,8 +63,8 @@ def names(dimension: str, part: str = "", *, span: Span | None = None, now: date
 
 
 def lacking(calls: Calls) -> list[Mapping[str, Any]]:
-    """Calls whose preview lacks fields that the upstream's record does not have: rows of `operation`, `missing_fields`
-    and `count` (of calls), the most frequent first."""
+    """Fields of previews that were missing in upstreams' records: rows of `operation`, `missing_fields` and `count` (of
+    calls), the most frequent first."""
     found = calls.exclude(missing_fields="").values("operation", "missing_fields").annotate(count=Count("pk"))
     return [*found.order_by("-count", "operation", "missing_fields")[:LACKING]]
 

@@ -1,4 +1,4 @@
-"""The reasons of failed calls. Read from the calls themselves, for the first, the last and an example."""
+"""The reasons of failed calls, read from the calls themselves: rollups lack the first time, the last and an example."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,12 +9,12 @@ from telemetry.queries.records import select
 from telemetry.queries.selection import Selection
 from telemetry.queries.span import Span
 
-NEWEST = 5_000  # failed calls that are looked at
+NEWEST = 5_000  # failed calls that are read
 
 
 @dataclass(slots=True)
 class Reason:
-    """Failed calls with one reason and origin. `request_id` and `message` are those of the last one. It grows while its
+    """Failed calls with one reason and origin. `request_id` and `message` are those of the last call. Updated while the
     calls are read, the newest first."""
 
     reason: str

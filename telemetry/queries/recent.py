@@ -35,8 +35,8 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """The calls of the last 15 minutes. `p95`: by upstream, that of the time that calls spent in it in the last 5
-    minutes, in ms; None for fewer than 20 calls."""
+    """The calls of the last 15 minutes. `p95`: by upstream, the p95 of the time that a call spent in it, over the last
+    5 minutes, in ms; None for fewer than 20 calls."""
 
     rows: tuple[Counted, ...] = ()
     p95: Mapping[str, float | None] = field(default_factory=dict)
@@ -61,8 +61,8 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """The usual figures in ms; None: too few calls. `p95`: by upstream, that of the time in it over 7 days. `own_mean`:
-    the mean time in Sluice in the same hour a week ago."""
+    """The usual figures in ms; None: too few calls. `p95`: by upstream, the p95 of the time that a call spent in it,
+    over 7 days. `own_mean`: the mean time in Sluice in the same hour a week ago."""
 
     p95: Mapping[str, float | None] = field(default_factory=dict)
     own_mean: float | None = None

@@ -63,7 +63,7 @@ class Facets:
 
 def select(span: Span, selection: Selection, text: str = "") -> Calls:
     """The selected calls, unordered. `text`: a request or trace id, or part of an error's text or a tool's name. A
-    whole id is looked for beyond the span, too."""
+    complete id is found outside the span too."""
     calls = TelemetryRecord.objects.filter(selection.of_calls)
     within = Q(created_at__gte=span.since, created_at__lt=span.until)
     if not text:
@@ -75,7 +75,7 @@ def select(span: Span, selection: Selection, text: str = "") -> Calls:
 
 
 def _has(span: Span, text: str) -> Q:
-    """Each part has an index: a text is looked for in failed calls, which are few, and among the names of tools."""
+    """Each part is fast: ids are indexed, error texts are searched only in the few failed calls, and tools by name."""
     is_id = Q(request_id__startswith=text) | Q(trace_id__startswith=text)
     in_error = Q(error_message__icontains=text) | Q(error_reason__icontains=text)
     tools = page_memory.remembered(("tools", span, text), lambda: names("tool", text, span=span))
@@ -112,8 +112,8 @@ def records(
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """The calls that were stored after another one: the newest first, at most as many as asked for. `count`: of all of
-    them, up to COUNTED. `last`: the primary key of the newest stored call, selected or not."""
+    """The newest calls that were stored after another call, the newest first. `count`: the number of all of them, up to
+    COUNTED. `last`: the primary key of the newest stored call, selected or not."""
 
     records: tuple[TelemetryRecord, ...]
     count: int
@@ -121,8 +121,8 @@ class Newer:
 
 
 def stored_after(pk: int | None, selection: Selection, *, since: datetime, size: int) -> Newer:
-    """The calls that were stored after the call `pk`, by the order of storing: a slow call is stored after calls with a
-    later time."""
+    """The calls that were stored after the call `pk`. The order of storing counts, because a call can be stored after
+    calls with a later time."""
     calls = TelemetryRecord.objects.filter(created_at__gte=since).order_by("-pk")
     last = calls.values_list("pk", flat=True).first() or pk or 0
     mine = calls.filter(selection.of_calls, pk__lte=last)
@@ -162,7 +162,7 @@ def neighbours(record: TelemetryRecord, within: timedelta = timedelta(hours=1)) 
 
 
 def _total(span: Span, selection: Selection, text: str) -> tuple[int, bool]:
-    """The number of calls, and whether it is exact. Rollups have it if they have the filters' dimensions."""
+    """The number of calls, and whether it is exact. It comes from rollups if they have the filters' dimensions."""
     if not text and Question(span, selection).scope:
         return totals(span, selection, wanted=COUNTS).calls, True
     counted = len(select(span, selection, text).values_list("pk")[: COUNTED + 1])

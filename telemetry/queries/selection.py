@@ -1,4 +1,4 @@
-"""The calls that a page is about: values by dimension, as its address names them."""
+"""The filters that select the calls of a page: values by dimension, with the names of page addresses."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -34,7 +34,7 @@ ANSWERS = {"yes": True, "no": False}
 
 @dataclass(frozen=True, slots=True)
 class DimensionFilter:
-    """One value of a dimension. `text` may hold `*` for any letters."""
+    """One value of a dimension. `text` may contain `*` for any characters."""
 
     dimension: str
     text: str
@@ -91,12 +91,12 @@ class Selection:
         return Selection((*self.conditions, *more), self.min_ms, self.min_tokens)
 
     def only(self, dimension: str, texts: Iterable[str]) -> "Selection":
-        """The selection with these values of the dimension, at least one, in place of those that it has."""
+        """The selection with these values of the dimension (at least one) instead of its present ones."""
         wanted = (DimensionFilter(dimension, text) for text in texts)
         return replace(self, conditions=(*self.without(dimension).conditions, *wanted))
 
     def without(self, dimension: str) -> "Selection":
-        """The selection with any value of the dimension."""
+        """The selection without filters by the dimension."""
         kept = tuple(each for each in self.conditions if each.dimension != dimension)
         return Selection(kept, self.min_ms, self.min_tokens)
 
@@ -107,18 +107,18 @@ class Selection:
 
     @property
     def has_outside(self) -> bool:
-        """Whether calls outside the figures are asked for, by name: not by `*`, since no sum has them."""
+        """Whether a filter names a transport outside the figures. A pattern with `*` does not select these calls."""
         named = {each.text for each in self.conditions if each.dimension == "transport" and not each.is_negated}
         return not named.isdisjoint(OUTSIDE_FIGURES)
 
     @property
     def needs_calls(self) -> bool:
-        """Whether only the calls themselves have what the conditions ask for."""
+        """Whether the conditions cannot be answered from rollups."""
         return self.has_outside or self.min_ms is not None or self.min_tokens is not None
 
     @property
     def of_calls(self) -> Q:
-        """The condition for calls. Those outside the figures are left out unless they are asked for."""
+        """The condition for calls. Calls outside the figures are excluded unless a filter names their transport."""
         return self.of_rollups if self.has_outside else self.of_rollups & ~Q(transport__in=OUTSIDE_FIGURES)
 
     def matches(self, call: Measurement) -> bool:

@@ -9,8 +9,8 @@ from telemetry.queries.values import Value, values_of
 
 COMPARED = ("upstream", "reason", "tool", "key", "client", "transport", "policy", "arm")
 NEWEST = 50_000  # calls that are compared
-LEAST_FAILED = 5  # with fewer, chance alone makes them alike
-LEAST_GAP = 0.0999  # 10 points, less what floats lose
+LEAST_FAILED = 5  # fewer calls may be alike by chance
+LEAST_GAP = 0.0999  # 10 points, minus rounding errors
 SHOWN = 4
 
 
@@ -30,7 +30,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """`is_cut`: the span has more calls than were compared, which are the newest."""
+    """`is_cut`: only the newest calls of the span were compared."""
 
     values: tuple[Value, ...]
     failed: int
@@ -47,8 +47,8 @@ class Shares:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Values that are more frequent among the failed calls, the largest difference first. Only one value of a
-        dimension, since a second would say the same again."""
+        """Values that are more frequent among the failed calls, the largest difference first. At most one value of each
+        dimension, because a second would repeat the finding."""
         if not self.is_comparable:
             return ()
         found: dict[str, Gap] = {}

@@ -1,4 +1,4 @@
-"""The sums of calls, read from rollups where these have what is asked for, else from the calls."""
+"""Reads the sums of calls: from rollups if they have the needed dimensions, else from the calls."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ from telemetry.rollups.coverage import RAW, SpanPart, cover
 from telemetry.rollups.summation import HISTOGRAMS, Added, MeasureSet
 
 Calls = QuerySet[TelemetryRecord]
-Key = tuple[Any, ...]  # the start of the bucket, where there are buckets, and a value for each column of `by`
-EVERY_CALL = ("outcome", "origin")  # columns that all sums are counted by
+Key = tuple[Any, ...]  # the start of the bucket, if there are buckets, and a value for each column of `by`
+EVERY_CALL = ("outcome", "origin")  # columns that all sums are grouped by
 
-# What a panel can want. Without times, figures have no percentiles.
+# The sets of measures that panels choose from. Without times, figures have no percentiles.
 COUNTS = MeasureSet(("calls", "oversized_calls", "cached_calls"))
 COUNTS_AND_TIMES = MeasureSet(COUNTS.measures, ("latency",))
 # For tables by group: what their columns show.
@@ -93,14 +93,14 @@ class Question:
 
 @dataclass(slots=True)
 class Sums:
-    """Sums that grow while rows are read. `measures`: in the order in which they are wanted."""
+    """Sums that grow while rows are read. `measures`: in the order of `wanted`."""
 
     wanted: MeasureSet
     measures: list[float] = field(default_factory=list)
     calls: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
     origins: dict[str, int] = field(default_factory=dict)  # of failed calls
-    texts: list[list[str]] = field(default_factory=list)  # of each histogram, not read yet
+    texts: list[list[str]] = field(default_factory=list)  # the texts of each histogram that are not parsed yet
     histograms: list[Counter[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -136,7 +136,7 @@ class Sums:
         return self.histograms[n]
 
     def figures(self) -> CallFigures:
-        """Histograms are read only if there are enough calls for percentiles: of few calls there are many."""
+        """Histograms are parsed only if there are enough calls for percentiles, because most sums have few calls."""
         has_times = self.calls >= MIN_CALLS_FOR_PERCENTILES
         times = {name: Latency.of(self._histogram(n)) for n, name in enumerate(self.wanted.histograms) if has_times}
         return CallFigures(
@@ -149,7 +149,7 @@ class Sums:
 
 
 def read(question: Question, *, now: datetime | None = None) -> dict[Key, Sums]:
-    """The sums by key. The figures agree with each other: all is read in one statement, and each call in one place."""
+    """The sums by key. The figures agree with each other: one statement reads them, and it counts each call once."""
     parts = cover(question.span.since, question.span.until, question.levels, now or timezone.now())
     starts = question.span.starts
     places = [question.columns.index(column) for column in question.key]
@@ -176,8 +176,8 @@ def values(question: Question, *, now: datetime | None = None) -> set[Any]:
 
 
 def rows(question: Question, *, now: datetime | None = None) -> Iterator[Added]:
-    """The sums as they are in the database, without their outcomes and origins: for keys that are too many for `read`.
-    Keys begin with the number of the bucket, where there are buckets."""
+    """The sums as the database returns them, not grouped by outcome and origin, for more keys than `read` can handle.
+    Keys begin with the number of the bucket, if there are buckets."""
     parts = cover(question.span.since, question.span.until, question.levels, now or timezone.now())
     return summation.added_up(_sources(question, parts, question.key), question.key, question.wanted)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
-# The step for spans up to a length. Steps of a minute and more are read from rollups, so they consist of whole ones.
+# The step for spans up to a length. Steps of a minute and more are read from rollups, so they consist of whole rollups.
 STEPS = (
     (15 * MINUTE, 15 * SECOND),
     (HOUR, MINUTE),

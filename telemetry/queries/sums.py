@@ -18,7 +18,7 @@ ALL = Selection()
 def totals(
     span: Span, selection: Selection = ALL, *, calls: Calls | None = None, wanted: MeasureSet = SUMS_AND_TIMES
 ) -> CallFigures:
-    """The figures of the selected calls. `calls`: of these calls instead, whatever rollups say."""
+    """The figures of the selected calls. `calls`: reads these calls instead of rollups."""
     question = Question(span, selection, wanted=wanted, calls=calls)
     known = next((found for each, found in _known(question).items() if each.wanted.has(wanted)), None)
     return _whole(_asked(question) if known is None else known).figures()
@@ -32,7 +32,7 @@ def series(
     calls: Calls | None = None,
     wanted: MeasureSet = SUMS_AND_TIMES,
 ) -> Series:
-    """The figures over time, in the span's buckets. `split`: a dimension, by whose values each bucket has parts."""
+    """The figures over time, in the span's buckets. `split`: a dimension; each bucket has a part for each value."""
     by = (DIMENSIONS[split],) if split else ()
     found = _asked(Question(span, selection, by, is_over_time=True, wanted=wanted, calls=calls))
     whole = _merged(found, lambda key: key[0]) if split else {key[0]: sums for key, sums in found.items()}
@@ -50,8 +50,8 @@ def series(
 def intervals(
     span: Span, selection: Selection, *, split: str, wanted: MeasureSet
 ) -> dict[Any, list[tuple[datetime, Added]]]:
-    """The sums of each value of the dimension: only the buckets that have calls, in order. Many values over many
-    buckets take less than half of the time that `series` takes."""
+    """The sums of each value of the dimension: only the buckets that have calls, in order. For many values and buckets,
+    this takes less than half the time of `series`."""
     starts = span.starts
     by_value: dict[Any, list[tuple[datetime, Added]]] = {}
     for row in rows(Question(span, selection, (DIMENSIONS[split],), is_over_time=True, wanted=wanted)):
@@ -76,7 +76,7 @@ def groups(
 
 
 def _asked(question: Question) -> Mapping[Key, Sums]:
-    """What a page has asked before is not read again."""
+    """The answer to a question; it is not read again if the page has already asked the question."""
     known = _known(question)
     if question not in known:
         known[question] = read(question)
@@ -84,7 +84,7 @@ def _asked(question: Question) -> Mapping[Key, Sums]:
 
 
 def _known(question: Question) -> dict[Question, Mapping[Key, Sums]]:
-    """The questions on the same calls that the page has asked, with their answers. Any of them has each call once."""
+    """The page's earlier questions about the same calls, with their answers. Each answer counts every call once."""
     return page_memory.remembered((question.span, question.selection, question.calls), dict)
 
 

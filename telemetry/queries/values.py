@@ -1,4 +1,4 @@
-"""How frequent each value of some dimensions is among calls: for all dimensions in one query."""
+"""Counts the calls with each value of several dimensions, in one query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Values:
 
 
 def values_of(calls: Calls, dimensions: Sequence[str], newest: int) -> Values:
-    """Of the newest of the calls, at most so many."""
+    """The values of the newest calls; `newest`: how many are read at most."""
     columns = {_name(name): F(DIMENSIONS[name]) for name in dimensions}
     rows_of = calls.order_by("-created_at").values(outcome_of=F("outcome"), **columns)[:newest]
     sql, parameters = rows_of.query.sql_with_params()
@@ -57,7 +57,7 @@ COUNTS = f"COUNT(*) FILTER (WHERE {FAILED}) AS failed, COUNT(*) FILTER (WHERE NO
 
 
 def _grouping_sets(calls: str, dimensions: Sequence[str]) -> str:
-    """One pass over the calls. Outside its set a column is NULL, so the one that is not says which set a row is of."""
+    """One pass over the calls. A column is NULL outside its own grouping set, so COALESCE finds the set's value."""
     columns = [_name(name) for name in dimensions]
     dimension = " ".join(f"WHEN GROUPING({_name(name)}) = 0 THEN '{name}'" for name in dimensions)
     sets = ", ".join(f"({column})" for column in columns)
@@ -76,5 +76,5 @@ def _one_by_one(calls: str, dimensions: Sequence[str]) -> str:
 
 
 def _name(dimension: str) -> str:
-    """`outcome` can be a dimension, too, and has to differ from the column that says what failed."""
+    """The prefix keeps the names apart from those of the model's fields, which Django refuses for annotations."""
     return f"of_{dimension}"

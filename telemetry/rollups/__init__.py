@@ -1,6 +1,6 @@
-"""Sums of calls by minute, hour and day, so that no page adds up raw rows.
+"""Sums of calls by minute, hour and day, so that pages need to add up few raw rows.
 
 storage.store() ──► calls + StaleBucket marks, in one transaction
 builder.build_stale() ──► Rollup rows of each marked minute, of ended hours and days
-coverage.cover() ──► which rollups and which raw rows answer for a span, so that every figure is exact
+coverage.cover() ──► the rollups and the raw rows that together cover a span, so that every figure is exact
 """

@@ -1,9 +1,10 @@
-"""Builds the rollups of marked buckets anew from the calls, so that doing it twice changes nothing.
+"""Rebuilds the rollups of marked buckets from their calls. Building a bucket twice gives the same rows.
 
-    marks ──► sums of their calls ──► one short transaction: marks go, rollups are replaced, the longer bucket is marked
+    marks ──► sums ──► one short transaction: marks are deleted, rollups are replaced, the longer bucket is marked
 
-The sums are made before the transaction, so that writers of calls never wait for them. A mark that was counted up
-meanwhile stays, and its bucket is built the next time. One runner at a time: on Postgres, of all processes.
+The sums are computed before the transaction, so that writers of calls never wait for them. A mark that was counted up
+in the meantime stays, and its bucket is rebuilt the next time. Only one builder runs at a time; on Postgres, this holds
+across processes.
 """
 
 import logging
@@ -34,7 +35,7 @@ COARSER = {Level.MINUTE: Level.HOUR, Level.HOUR: Level.DAY}
 TOGETHER = {Level.MINUTE: 60, Level.HOUR: 6, Level.DAY: 1}  # buckets whose calls are read together
 SUMS, UPSTREAM_TIMES = MeasureSet(tuple(MEASURES), ("latency",)), MeasureSet((), ("upstream_latency",))
 EVERYTHING = MeasureSet(tuple(MEASURES), tuple(HISTOGRAMS))
-ROWS = 2_000  # of one transaction, or those of one bucket
+ROWS = 2_000  # the most of one transaction, unless a single bucket has more
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Marked:
 
 
 def build_stale(*, now: datetime | None = None) -> int:
-    """Builds all marked buckets that have ended, the shortest first; returns how many. 0 if another process does it."""
+    """Builds all marked buckets that have ended, the shortest first; returns how many. 0 if another process builds."""
     now = now or timezone.now()
     with only_one("rollups") as is_mine, postgres.settings(work_mem=postgres.ROOM):
         return sum(_build_level(level, now) for level in sorted(Level)) if is_mine else 0
@@ -75,11 +76,11 @@ def _has_all_calls(start: datetime, now: datetime) -> bool:
 
 # -- The sums -----------------------------------------------------------------------------------------
 
-Rows = Mapping[datetime, Sequence[Row]]  # of the table, by the start of their bucket
+Rows = Mapping[datetime, Sequence[Row]]  # rows of the table, by the start of their bucket
 
 
 def _rows(level: Level, buckets: Sequence[Marked], now: datetime) -> Rows:
-    """The rollups of buckets that are near each other: a few queries for all of them."""
+    """The rollups of neighbouring buckets, computed with a few queries for all of them."""
     found: dict[datetime, list[Row]] = {each.start: [] for each in buckets}
     for scope, dimensions in Rollup.SCOPES.items():
         if level in Rollup.LEVELS_OF_SCOPE[scope]:
@@ -107,14 +108,15 @@ Sum = tuple[tuple[Any, ...], Sequence[float], Sequence[histogram.Histogram]]  # 
 
 
 def _has_hours(start: datetime, now: datetime) -> bool:
-    """Whether the rollups of all hours of a day are there, as they were built before: if none can be deleted yet."""
+    """Whether no rollup of the day's hours can have been deleted yet."""
     return start > now - kept_for()[Level.HOUR] + MARGIN
 
 
 def _of_hours(
     first: datetime, until: datetime, interval: Callable[[str], BucketNumber], scope: str, dimensions: tuple[str, ...]
 ) -> Iterator[Sum]:
-    """A day of the hours that are built. One that is not has a mark, and once it is built, it marks the day again."""
+    """The sums of a day from its built hours. An hour that is not built yet has a mark, and marks the day again when it
+    is built."""
     hours = Rollup.objects.filter(level=Level.HOUR, scope=scope, start__gte=first, start__lt=until)
     columns = ("interval", *dimensions)
     rows = summation.of_rollups(hours.annotate(interval=interval("start")), columns, EVERYTHING)
@@ -125,7 +127,7 @@ def _of_hours(
 def _of_calls(
     first: datetime, until: datetime, interval: Callable[[str], BucketNumber], scope: str, dimensions: tuple[str, ...]
 ) -> Iterator[Sum]:
-    """By both histograms at once, there would be nearly as many groups as calls."""
+    """Reads the two histograms apart: grouped by both at once, there would be nearly as many groups as calls."""
     calls = TelemetryRecord.objects.in_figures().filter(created_at__gte=first, created_at__lt=until)
     calls = calls.annotate(interval=interval("created_at"))
     columns = ("interval", *dimensions)
@@ -146,7 +148,7 @@ ROLLUPS = BulkRows(Rollup._meta.db_table, COLUMNS)
 
 
 def _parts(buckets: Sequence[Marked], rows: Rows | None) -> Iterator[list[Marked]]:
-    """The buckets in parts of at most ROWS rows, if one bucket has not more."""
+    """The buckets in parts of at most ROWS rows. A bucket with more rows is a part of its own."""
     part: list[Marked] = []
     count = 0
     for each in buckets:
@@ -161,8 +163,8 @@ def _parts(buckets: Sequence[Marked], rows: Rows | None) -> Iterator[list[Marked
 
 
 def _replace(level: Level, buckets: Sequence[Marked], rows: Rows | None) -> int:
-    """Stores the rows of the buckets that have got no call since their sums were made. `rows` None: the calls of these
-    buckets are deleted, so only their marks go."""
+    """Stores the rows of the buckets that have had no new call since their sums were computed. `rows` None: the calls
+    of these buckets are deleted, so only the marks are removed."""
     with transaction.atomic():
         unchanged = _take_marks(level, buckets)
         if not unchanged:

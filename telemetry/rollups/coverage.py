@@ -28,7 +28,7 @@ class SpanPart:
 
 
 def cover(since: datetime, until: datetime, levels: Sequence[int], now: datetime) -> tuple[SpanPart, ...]:
-    """The parts of [since, until), in order of time. `levels` may be used, in any order; without any, all is RAW."""
+    """The parts of [since, until), in order of time. `levels`: the usable levels, in any order; without, all is RAW."""
     stale = _marked(since - timedelta(days=1), until) if levels else ()
     oldest = {level: (now - kept + MARGIN).timestamp() for level, kept in kept_for().items()}
     usable = _Usable(oldest, {level: {at - at % level for marked, at in stale if marked <= level} for level in levels})
@@ -52,10 +52,11 @@ _Mark = tuple[int, int]  # level, start as Unix time
 
 
 def _marked(since: datetime, until: datetime) -> Sequence[_Mark]:
-    """All questions of a page use the marks as the first one finds them.
+    """All questions of a page use the marks that the first question has read.
 
-    What is stored after a look at the marks makes no figure wrong, only later: a bucket without a mark has all calls of
-    before, a bucket with one is read from shorter buckets or from its calls, and each call counts in one of them.
+    Calls that are stored after the marks were read never make a figure wrong; it may only lack them. A bucket without a
+    mark contains all earlier calls. A bucket with a mark is read from shorter buckets or from its calls. Each call
+    counts in one of them.
     """
     if page_memory.is_kept():
         return page_memory.remembered("marks", lambda: _read(StaleBucket.objects.all()))
@@ -68,7 +69,7 @@ def _read(marks: "QuerySet[StaleBucket]") -> list[_Mark]:
 
 @dataclass(frozen=True, slots=True)
 class _Usable:
-    oldest: dict[int, float]  # by level: the Unix time before which its rollups may be deleted
+    oldest: dict[int, float]  # by level: the Unix time before which its rollups may already be deleted
     stale: dict[int, set[int]]  # by level: the starts of buckets that lack calls
 
     def has(self, level: int, start: int) -> bool:

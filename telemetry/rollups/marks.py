@@ -1,7 +1,7 @@
-"""Marks of buckets whose rollups lack calls.
+"""Marks of buckets whose rollups miss calls.
 
-A mark is counted up, never only inserted: so a writer holds the mark's row until its calls are committed, and the
-builder, which deletes the mark first, waits for that writer and then finds its calls.
+A writer counts a mark up even if it exists, so it locks the mark's row until its calls are committed. The builder locks
+the mark too before it replaces rollups. It then sees a changed count, and rebuilds the bucket the next time.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ ADD = (
 
 
 def mark(moments: Iterable[datetime], level: Level = Level.MINUTE) -> None:
-    """Marks the buckets that the moments fall into. In order of time, so that two writers cannot deadlock."""
+    """Marks the buckets that the moments fall into, in order of time, so that two writers cannot deadlock."""
     counts = Counter(floor(moment, level) for moment in moments)
     adapt = connection.ops.adapt_datetimefield_value
     with connection.cursor() as cursor:

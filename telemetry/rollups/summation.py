@@ -1,10 +1,10 @@
-"""Adds up calls, and rollups of calls, in one SQL statement: sums and histograms that belong together.
+"""Adds up calls and rollups in one SQL statement, which returns sums and histograms.
 
     calls   ──grouped──┐
                        ├──UNION ALL──► grouped ──► rows of columns, sums and histograms
     rollups ───────────┘
 
-One statement sees one state of the database, so what it returns agrees with itself without a transaction.
+One statement sees one state of the database, so its results are consistent without a transaction.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ JOIN = {"postgresql": "STRING_AGG", "sqlite": "GROUP_CONCAT"}
 
 @dataclass(frozen=True, slots=True)
 class MeasureSet:
-    """The names of MEASURES and of HISTOGRAMS to add up. Each takes time for every row."""
+    """The names of MEASURES and of HISTOGRAMS to add up. Each name costs time for every row."""
 
     measures: tuple[str, ...]
     histograms: tuple[str, ...] = ()
@@ -38,8 +38,8 @@ class MeasureSet:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """`key`: a value for each column. `measures` and `histograms`: in the order in which they are wanted.
-    Histograms are texts for `histogram.joined`: to read them takes longer than all else."""
+    """`key`: a value for each column. `measures` and `histograms`: in the order of the MeasureSet. Histograms are texts
+    for `histogram.joined`, because parsing them takes longer than all the rest."""
 
     key: tuple[Any, ...]
     measures: Sequence[float]
@@ -47,7 +47,7 @@ class Added:
 
 
 def of_calls(calls: QuerySet[Any], columns: Sequence[str], wanted: MeasureSet) -> QuerySet[Any]:
-    """The calls as a part of `added_up`: by columns and by the buckets of their durations."""
+    """The calls as a part for `added_up`, grouped by the columns and by the buckets of their durations."""
     buckets = {f"{name}_of": HISTOGRAMS[name] for name in wanted.histograms}
     rows = calls.order_by().annotate(**buckets).values(*columns, *buckets)
     texts = {name: _as_json(f"{name}_of") for name in wanted.histograms}
@@ -62,7 +62,7 @@ def of_rollups(rollups: QuerySet[Any], columns: Sequence[str], wanted: MeasureSe
 
 
 def added_up(parts: Sequence[QuerySet[Any]], columns: Sequence[str], wanted: MeasureSet) -> Iterator[Added]:
-    """The sums of all parts for each combination of values of the columns; at least one column, and one part."""
+    """The sums of all parts for each combination of values of the columns. Needs at least one column and one part."""
     compiled = [part.query.sql_with_params() for part in parts]
     first, second = len(columns), len(columns) + len(wanted.measures)
     with connection.cursor() as cursor:

@@ -25,7 +25,7 @@ def lights_elsewhere(context: Context) -> dict[str, Any]:
 
 
 def _with_lights(context: Context) -> dict[str, Any]:
-    """The lights that the page has read itself (Now), else those of now. None for people who may not see calls."""
+    """The lights that the page has already read, else the current ones. None for users who may not see calls."""
     user = context.get("user")
     if user is None or not (user.is_active and user.is_staff and user.has_perm(access.SEE_CALLS)):
         return {"lights": None}

@@ -458,7 +458,7 @@ def test_sigterm_leaves_no_process_behind(cluster: Cluster, stores: Stores) -> N
 def test_a_port_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        with pytest.raises(CommandError, match=rf"Port {port} cannot be had: Address already in use\."):
+        with pytest.raises(CommandError, match=rf"Port {port} is not available: Address already in use\."):
             free_ports([0, port])
 
 

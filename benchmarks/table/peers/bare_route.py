@@ -1,4 +1,4 @@
-"""A bare ASGI route: fetches from the upstream and passes the bytes on. Less than this, nobody can do.
+"""A bare ASGI route: fetches from the upstream and passes the bytes on. This is the least that a server can do.
 
 python -m benchmarks.table.peers.bare_route UPSTREAM PORT
 """

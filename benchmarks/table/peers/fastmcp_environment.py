@@ -1,4 +1,4 @@
-"""FastMCP in an environment of its own: its requirements need not fit Sluice's."""
+"""Installs FastMCP into its own environment, because its requirements need not fit Sluice's."""
 
 import subprocess
 import sys

@@ -21,7 +21,7 @@ class Command(BaseCommand):
         create = actions.add_parser("create", help="make a key, and print it")
         create.add_argument("name", help="whose key it is, e.g. claude-desktop")
         create.add_argument("--owner", default="", help="the person or team to ask about it")
-        create.add_argument("--days", type=int, help="it expires after so many days; default: never")
+        create.add_argument("--days", type=int, help="the number of days until it expires; default: never")
         create.add_argument("--daily-tokens", type=int, help="quota a day, as Claude counts tokens; default: none")
         create.add_argument("--reads-only", action="store_true", help="only tools that change nothing")
         create.add_argument("--tool", action="append", default=[], help="only this tool; may be repeated")

@@ -153,7 +153,7 @@ def _bound(listener: socket.socket, port: int) -> int:
         listener.listen()  # bind alone may succeed although another process listens
     except OSError as error:
         raise CommandError(
-            f"Port {port} cannot be had: {error.strerror}. Stop what listens there, or choose others with --ports; "
+            f"Port {port} is not available: {error.strerror}. Stop what listens there, or choose others with --ports; "
             "0 takes any free one."
         ) from None
     bound: int = listener.getsockname()[1]
@@ -192,7 +192,7 @@ def prepare_database(url: str, *, fresh: bool) -> None:
             f"Postgres cannot be used: {_one_line(error)}. Start it, or name another: --database-url."
         ) from None
     except psycopg.Error as error:
-        raise CommandError(f"The database cannot be made: {_one_line(error)}.") from None
+        raise CommandError(f"The database cannot be created: {_one_line(error)}.") from None
 
 
 def _one_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""manage.py forget: deletes what is stored of a caller, or what mentions a guest."""
+"""manage.py forget: deletes the stored data of a caller, or all that mention a guest."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from context_protection.stores.erasure import Wanted
 from gateway.access.models import ApiKey
 from telemetry import erasure
 
-SHORTEST = 3  # characters of a guest's name; a shorter text is in nearly everything
+SHORTEST = 3  # characters of a guest's name; a shorter text would match nearly everything
 
 
 class Command(BaseCommand):
     help = (
         "Deletes all records, stored arguments and snapshots of a caller, or all stored arguments and snapshots that "
-        "mention a guest. There is no undo. What Sluice copies from an upstream is deleted there."
+        "mention a guest. There is no undo. Data that Sluice copies from an upstream must be deleted at the upstream."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--caller", metavar="NAME", help="the name of an API key")
-        what.add_argument("--guest", metavar="TEXT", help="a name, address or number, whatever its case")
+        what.add_argument("--guest", metavar="TEXT", help="a name, address or number; upper and lower case match")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["caller"]:
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         deleted = snapshots.forget(Wanted(caller=f"key:{key.pk}")) if key else 0
         found = erasure.forget_caller(name)
         if not (key or found.records or found.arguments):
-            raise CommandError(f"Nothing is stored of a caller named {name!r}. `manage.py apikey list` shows the keys.")
+            raise CommandError(f"No data of a caller named {name!r} is stored. `manage.py apikey list` shows the keys.")
         self.stdout.write(
             f"Deleted of {name}: {found.records:,} records, {found.arguments:,} stored arguments, {deleted:,} "
             "snapshots."

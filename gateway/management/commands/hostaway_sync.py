@@ -12,8 +12,8 @@ from gateway.connectors.hostaway.sync import SyncResult
 
 class Command(BaseCommand):
     help = (
-        "Reads what has changed at Hostaway; the first time everything, in the place of the sample account. What was "
-        "interrupted goes on. Needs HOSTAWAY_ACCOUNT_ID and HOSTAWAY_API_SECRET."
+        "Reads the changes at Hostaway. The first sync reads everything and replaces the sample account. An "
+        "interrupted sync continues where it stopped. Needs HOSTAWAY_ACCOUNT_ID and HOSTAWAY_API_SECRET."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,7 +25,7 @@ class Command(BaseCommand):
             raise CommandError("There is no account to read: set HOSTAWAY_ACCOUNT_ID and HOSTAWAY_API_SECRET.")
         result = sync.run(account.id, live_connection.client(account), full=options["full"], progress=self._show)
         if result is SyncResult.BUSY:
-            raise CommandError("Another sync is at work. It ends by itself, or is given up after 3 minutes' silence.")
+            raise CommandError("Another sync is running. Try again later; one that hangs is replaced after 3 minutes.")
         errors = SyncState.objects.exclude(error="").values_list("resource", "error")
         for each in freshness.state():
             as_of = f"as of {each.as_of:%Y-%m-%d %H:%M} UTC" if each.as_of else "not complete yet"

@@ -26,7 +26,7 @@ ENVELOPE_HEAD = 1000  # bytes at the start of an envelope that contain its "resu
 class Command(BaseCommand):
     help = (
         "Puts a sample account into the store: 12 listings, 500 bookings, 320 transactions, a 10,000-line log, "
-        "a 50 KB manual. The same every time; what stood in the store is replaced."
+        "a 50 KB manual. The data are the same every time, and replace all data in the store."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             nargs="+",
             dest="files",
             metavar="FILE",
-            help="load these instead: upstream's envelopes (.json), and documents: texts in any encoding, other files",
+            help="load these instead: upstream envelopes (.json) and documents (texts in any encoding, or other files)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         "Starts Sluice: web, Celery worker and beat in one process. The first start sets up the database, loads the "
         "sample account, and prints the first admin's login and key."
     )
-    requires_system_checks: list[str] = []  # of the code; they would load every page (`make check` runs them)
+    requires_system_checks: list[str] = []  # Django's checks would load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=settings.HOST, help=f"address to listen on (HOST; now {settings.HOST})")
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             metavar="N",
             help="web processes behind the one address (default: 1); Celery's worker and beat run in their parent",
         )
-        # What the parent gives to each of its web processes.
+        # Only a parent passes this, to each of its web processes.
         parser.add_argument("--connections-from", type=int, help=argparse.SUPPRESS)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""manage.py simulate_traffic: real calls of invented clients to a running server, for dashboards that have something
+"""manage.py simulate_traffic: invented clients make real calls to a running server, so that dashboards have something
 to show."""
 
 import ipaddress
@@ -38,8 +38,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--url", default=f"http://{host}:{settings.PORT}", help="the server, on this machine (default: %(default)s)"
         )
-        parser.add_argument("--calls", type=int, default=200, help="at most so many calls (default: %(default)s)")
-        parser.add_argument("--seconds", type=float, default=30, help="for at most so long (default: %(default)s)")
+        parser.add_argument("--calls", type=int, default=200, help="the most calls to make (default: %(default)s)")
+        parser.add_argument("--seconds", type=float, default=30, help="the longest time to run (default: %(default)s)")
         parser.add_argument("--seed", type=int, default=1, help="another seed makes other calls")
         parser.add_argument(
             "--history",
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             "that pages must show well: " + "; ".join(f"{name}: {state.what}" for name, state in STATES.items()),
         )
         parser.add_argument(
-            "--hold", type=float, metavar="SECONDS", help="with --state: end after so long, not by Ctrl-C"
+            "--hold", type=float, metavar="SECONDS", help="with --state: end after this time instead of at Ctrl-C"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

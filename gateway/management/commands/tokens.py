@@ -10,7 +10,7 @@ from context_protection.core.budget import dumps
 
 
 class Command(BaseCommand):
-    help = "Counts the tokens of files: by the seeds' formula (characters / 4 + 20 %), and as Claude counts."
+    help = "Counts the tokens of files: by the formula (characters / 4 + 20 %), and as Claude counts."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE")

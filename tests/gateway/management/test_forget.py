@@ -72,7 +72,7 @@ def test_what_mentions_a_guest_is_deleted_whatever_its_case(doors: Doors):
 
 
 def test_a_caller_that_left_nothing_and_a_text_that_is_everywhere_are_refused():
-    with pytest.raises(CommandError, match="Nothing is stored of a caller named 'nobody'"):
+    with pytest.raises(CommandError, match="No data of a caller named 'nobody' is stored"):
         forget(caller="nobody")
     with pytest.raises(CommandError, match="at least 3 characters"):
         forget(guest="a")
