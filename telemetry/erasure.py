@@ -21,8 +21,8 @@ class Forgotten:
 
 
 def forget_caller(name: str) -> Forgotten:
-    """Deletes all records, arguments and rollups of a caller. Rollups over all callers are rebuilt if their records
-    still exist."""
+    """Deletes all records, arguments and rollups of a caller. Rollups over all callers are rebuilt for the days whose
+    records are still stored."""
     arguments, _ = CallArguments.objects.filter(caller=name).delete()
     records = 0
     while times := _delete_some(name):

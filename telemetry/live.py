@@ -24,7 +24,7 @@ from telemetry.pages.live_tail import Tail
 from telemetry.storage import release_connection
 
 FRAME_SECONDS = 0.2
-PULSE_SECONDS = 2.0  # between frames when no calls arrive: they keep the connection open and update the rates
+PULSE_SECONDS = 2.0  # between frames while no calls arrive: they show that the connection works, and update the rates
 CHECK_SECONDS = feed.FLAG_SECONDS / 3  # between two checks whether the user may still see calls
 NOT_ALLOWED = 4403  # the close code for a user who may no longer see calls
 

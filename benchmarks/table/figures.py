@@ -70,5 +70,5 @@ def _figure(found: Mapping[str, Any]) -> TableFigure:
 
 
 def rounded(values: Sequence[float]) -> tuple[float, ...]:
-    """Rounded to four digits, which is more than repeated runs agree in."""
+    """Rounded to four digits; repeated runs agree in fewer."""
     return tuple(float(f"{value:.4g}") for value in values)

@@ -1,4 +1,4 @@
-"""Measures the rows. Rows of one group are measured in alternating blocks."""
+"""Measures the rows of the table, group by group."""
 
 import asyncio
 import json

@@ -31,7 +31,7 @@ def _call(title: str, must: float, reach: float) -> TableRow:
 
 
 def _in_milliseconds(title: str, must: float, reach: float) -> TableRow:
-    """A goal in milliseconds, as ratio to FastMCP's list on the machine where the goal was set."""
+    """A goal in milliseconds, as a ratio to FastMCP's list on the machine where the goal was set."""
     return _call(title, FASTMCP_LIST_MS / must, FASTMCP_LIST_MS / reach)
 
 

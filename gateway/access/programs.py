@@ -1,4 +1,4 @@
-"""The calling program, as it names itself: in an MCP client's clientInfo, or as first product of a User-Agent."""
+"""The calling program, as it names itself: by an MCP client's clientInfo, or by the first product of a User-Agent."""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -106,7 +106,7 @@ class Quotas:
                 announcements.tell(TOPIC, {"day": day, "totals": changed})
 
     def learn(self, day: int, totals: Mapping[str, int]) -> None:
-        """Takes in totals over all processes. A total may be old but is never too high, so the other processes have
+        """Applies totals over all processes. A total may be old but is never too high, so the other processes have
         used at least the total without this process's tokens."""
         with self._lock:
             if day != self._day:

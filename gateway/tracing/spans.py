@@ -1,4 +1,4 @@
-"""Sluice's own spans, as children of the MCP SDK's. While OpenTelemetry is off, they only cost a check of `tracer`."""
+"""Sluice's own spans, as children of the MCP SDK's spans. While OpenTelemetry is off, they cost a check of `tracer`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext

@@ -70,7 +70,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
         max_length=1000,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
         help_text="Webhook: the key that signs each message; the receiver needs it too. Slack: the address of the "
-        "incoming webhook. It is stored encrypted and never shown again. Leave it empty to leave it unchanged.",
+        "incoming webhook. It is stored encrypted and never shown again. An empty field does not change it.",
     )
 
     class Meta:

@@ -124,7 +124,7 @@ def _fields(alert: Alert) -> Mapping[str, Any]:
 
 
 def end(alert: Alert, message: str, now: datetime) -> None:
-    """Ends an episode that has no more readings to recover by. Sends no notification."""
+    """Ends an episode without waiting for its recovery, and without a notification."""
     before, alert.state = AlertState(alert.state), AlertState.NORMAL
     alert.since = alert.ended_at = now
     alert.message = message

@@ -106,9 +106,9 @@ def recovery_sentence(condition: RuleCondition) -> str:
 
 def rule_sentence(condition: RuleCondition, channels: Sequence[str]) -> str:
     """The whole rule in words."""
-    told = f"Tell {together(channels)}" if channels else "Show it here, and tell nobody,"
+    who = f"Notify {together(channels)}" if channels else "Show it here, and notify nobody,"
     own = [f"{tool} {amount(limit, condition.declared.unit)}" for tool, limit in condition.own_limits.items()]
     own_limits = f" With limits of their own: {', '.join(own)}." if own else ""
     no_data = f" No calls at all: {NoData(condition.no_data).label}."
-    sentence = f"{told} when {condition_sentence(condition)}. {recovery_sentence(condition)}"
+    sentence = f"{who} when {condition_sentence(condition)}. {recovery_sentence(condition)}"
     return sentence + own_limits + (no_data if condition.window else "")

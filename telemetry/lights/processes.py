@@ -13,7 +13,7 @@ LOST_FOR = timedelta(minutes=15)  # lost calls are shown for this long
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A database or Redis. `ms`: the slowest ping of any process. `pool`: the connections in use, and its size."""
+    """A database or Redis. `ms`: the slowest ping of any process. `pool`: its connections in use, and its size."""
 
     is_ok: bool
     ms: float

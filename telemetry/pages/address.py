@@ -272,7 +272,7 @@ def written(moment: datetime) -> str:
 def _one_of(given: QueryDict, name: str, known: "Mapping[str, object] | list[str]", problems: list[str]) -> str:
     value = given.get(name, "")
     if value and value not in known:
-        problems.append(f"{name}={value[:40]} is not known, so it is left out. Known: {', '.join(known)}.")
+        problems.append(f"{name}={value[:40]} is not known, so it is ignored. Known: {', '.join(known)}.")
         return ""
     return value
 
@@ -286,7 +286,7 @@ def _is_known(wanted: CallFilter, problems: list[str]) -> bool:
     try:
         Selection.of({wanted.dimension: [wanted.value]})
     except ValueError as error:
-        problems.append(f"A filter is left out: {error}")
+        problems.append(f"A filter is ignored: {error}")
         return False
     return True
 
@@ -301,7 +301,7 @@ def _zone(given: QueryDict, cookies: Mapping[str, str], problems: list[str]) -> 
     if chosen and ranges.is_zone(chosen):
         return chosen, True
     if chosen:
-        problems.append(f"tz={chosen[:40]} is not a time zone, so it is left out. Expected: a name such as Asia/Tokyo.")
+        problems.append(f"tz={chosen[:40]} is not a time zone, so it is ignored. Expected: a name such as Asia/Tokyo.")
     of_browser = cookies.get(ZONE_COOKIE, "")
     return (of_browser if ranges.is_zone(of_browser) else "UTC"), False
 
@@ -316,10 +316,10 @@ def _moments(
     until = ranges.read_moment(until_text, zone) if until_text else now
     if since is None or until is None:
         name, text = ("from", since_text) if since is None else ("to", until_text)
-        problems.append(f"{name}={text[:40]} is not a time, so it is left out. Expected: 2026-11-22T14:02:00Z.")
+        problems.append(f"{name}={text[:40]} is not a time, so it is ignored. Expected: 2026-11-22T14:02:00Z.")
     elif not timedelta(0) < until - since <= ranges.LONGEST:
         problems.append(
-            f"from={since_text[:40]} to={until_text[:40]} is left out. "
+            f"from={since_text[:40]} to={until_text[:40]} is ignored. "
             f"Expected: from before to, at most {ranges.LONGEST.days} days apart."
         )
     else:
@@ -333,5 +333,5 @@ def _others(given: QueryDict, problems: list[str]) -> dict[str, str]:
     found = {name: text for name, text in texts.items() if isinstance(text, str) and is_text(text)}
     for name in THRESHOLDS:
         if name in found and not found[name].isdecimal():
-            problems.append(f"{name}={found.pop(name)[:40]} is left out. Expected: a whole number.")
+            problems.append(f"{name}={found.pop(name)[:40]} is ignored. Expected: a whole number.")
     return found

@@ -1,4 +1,4 @@
-"""The list of alerts: those that fire, cannot be judged, or are about to fire, and those that have recovered."""
+"""The list of alerts: those that fire, cannot be evaluated, or are about to fire, and those that have recovered."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -134,7 +134,7 @@ def _sentence(current: Sequence[Alert], now: datetime) -> str:
     firing = [each for each in current if each.is_firing]
     if not firing:
         unknown = sum(each.state in (AlertState.NO_DATA, AlertState.ERROR) for each in current)
-        return "No alert fires." + (f" {wording.plural(unknown, 'alert')} cannot be judged." if unknown else "")
+        return "No alert fires." + (f" {wording.plural(unknown, 'alert')} cannot be evaluated." if unknown else "")
     first = firing[0]
     more = f" {wording.plural(len(firing) - 1, 'more alert')} firing." if len(firing) > 1 else ""
     since = first.fired_at or first.since

@@ -164,12 +164,12 @@ def silence(request: HttpRequest, number: int) -> HttpResponse:
     wanted = request.POST.get("until", "")
     if wanted == "end":
         actions.end_silence(alert, by=by, now=now)
-        messages.success(request, "The silence has ended. People are told again.")
+        messages.success(request, "The silence has ended. Notifications are sent again.")
         return _back(request, number)
     zone = ZoneInfo(Address.of(request).zone)
     until = end_of_silence(wanted, now, zone)
     if until is None:
-        messages.error(request, f"until={wanted[:40]!r} is not a time of silence. Expected: 1h, 4h, 08:00 or 7d.")
+        messages.error(request, f"until={wanted[:40]!r} is not a valid time. Expected: 1h, 4h, 08:00 or 7d.")
         return _back(request, number)
     actions.silence(alert, by=by, until=until, now=now)
     messages.success(

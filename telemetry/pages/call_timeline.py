@@ -72,7 +72,7 @@ def _waits(upstream: str, waits: Sequence[Wait]) -> Iterator[Part]:
 
 
 def _requests(call: Measurement) -> str:
-    tries = f", {wording.plural(call.attempts, 'request')}" if call.attempts else ", not asked"
+    tries = f", {wording.plural(call.attempts, 'request')}" if call.attempts else ", no request"
     return f"{call.upstream}{tries}"
 
 

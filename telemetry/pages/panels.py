@@ -16,7 +16,7 @@ from telemetry import postgres
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-UNREADABLE = "Not known: the calls cannot be read now. What stands here without an error is complete."
+UNREADABLE = "The calls cannot be read now. Panels without an error are complete."
 SECONDS = 5
 _is_limited: ContextVar[bool] = ContextVar("is_limited", default=False)
 STEPS = 20_000  # instructions of SQLite between two checks of the clock: some milliseconds

@@ -38,7 +38,7 @@ STATUSES: tuple[tuple[str, str, Callable[[int], bool]], ...] = (
     ("4xx", "s1", lambda status: 400 <= status < 500 and status != 429),
     ("429", "s3", lambda status: status == 429),
     ("5xx", "s2", lambda status: status >= 500),
-    ("no answer, or not asked", "s5", lambda status: status < 200),
+    ("no answer, or no request", "s5", lambda status: status < 200),
 )
 
 
@@ -197,7 +197,7 @@ def _charts(address: Address, selection: Selection, name: str) -> Sequence[Chart
         title="Answers by status",
         unit="count",
         kind="bars",
-        caption="By the last try of each call. While the breaker is open, it is not asked.",
+        caption="By the last request of each call. While the breaker is open, no request is sent.",
         calls=address.timeless.to("calls", upstream=name),
         lines=_status_lines(address, series, name),
         empty="" if seen.calls else f"No call needed {name} {address.during}.",

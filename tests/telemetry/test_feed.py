@@ -51,7 +51,7 @@ def test_while_nobody_looks_nothing_is_sent_and_the_flag_is_read_once_a_second(l
     assert len(reads) == 1
 
 
-def test_a_batch_is_sent_when_somebody_looks(watched, layer):
+def test_a_batch_is_sent_when_somebody_watches(watched, layer):
     feed.Feed().publish([a_call(request_id="1"), a_call(request_id="2")])
     (message,) = layer.sent
     assert [each["request_id"] for each in message["calls"]] == ["1", "2"]

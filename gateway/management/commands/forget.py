@@ -1,4 +1,4 @@
-"""manage.py forget: deletes the stored data of a caller, or all that mention a guest."""
+"""manage.py forget: deletes the stored data of a caller, or all stored data that mention a guest."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument("--caller", metavar="NAME", help="the name of an API key")
-        what.add_argument("--guest", metavar="TEXT", help="a name, address or number; upper and lower case match")
+        what.add_argument("--guest", metavar="TEXT", help="a name, address or number, in any case")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["caller"]:

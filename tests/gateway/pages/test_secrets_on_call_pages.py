@@ -37,7 +37,7 @@ def calls_with_secrets(api_key: str) -> None:
 
 def test_a_secret_typed_as_argument_header_or_name_appears_on_no_page(admin, api_key, monkeypatch):
     sent = []
-    monkeypatch.setattr(feed.Feed, "_somebody_looks", lambda self: True)
+    monkeypatch.setattr(feed.Feed, "_somebody_watches", lambda self: True)
     monkeypatch.setattr(feed, "packed", lambda call: sent.append(call) or {"at": 0.0})
     cache.set(feed.FLAG, True, 5)
     calls_with_secrets(api_key)

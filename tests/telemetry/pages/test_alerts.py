@@ -157,7 +157,7 @@ def test_a_silence_has_an_end_and_can_be_ended(admin_client, alert):
     alert.refresh_from_db()
     assert alert.silenced_until is None
     html = text_of(admin_client.post(f"{page}silence/", {"until": "forever"}, follow=True))
-    assert "until=&#x27;forever&#x27; is not a time of silence. Expected: 1h, 4h, 08:00 or 7d." in html
+    assert "until=&#x27;forever&#x27; is not a valid time. Expected: 1h, 4h, 08:00 or 7d." in html
 
 
 @pytest.mark.parametrize("target", ["https://evil.example", "//evil.example/telemetry/", "/admin/"])
@@ -210,7 +210,7 @@ def test_a_rule_is_made_from_the_form_in_percent(admin_client):
     rule = AlertRule.objects.get(name="Bookings fail")
     assert (rule.limit, rule.recovery_limit, rule.window_seconds, rule.tools) == (0.075, 0.02, 300, "list_*")
     assert (rule.origins, rule.changed_by, list(rule.channels.all())) == ("sluice,upstream", "admin", [channel])
-    assert Event.objects.get(kind="C").after.startswith("Tell Email a email when more than 7.5% of calls fail")
+    assert Event.objects.get(kind="C").after.startswith("Notify Email a email when more than 7.5% of calls fail")
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_the_effect_of_a_rule_is_shown_before_it_is_saved(admin_client):
         later = at + timedelta(hours=1)
         stored(*[a_call(at=later)] * 100)
     html = text_of(admin_client.post(f"{RULES}new/", valid(do="show", pending_seconds="0")))
-    assert "Show it here, and tell nobody, when more than 5% of calls fail, per tool, on tools list_*" in html
+    assert "Show it here, and notify nobody, when more than 5% of calls fail, per tool, on tools list_*" in html
     assert "Would have fired 2 times in the last 7 days." in html
     assert "list_bookings): up to 20%" in html
     assert not AlertRule.objects.filter(shipped_as=None).exists()

@@ -216,7 +216,7 @@ def test_an_upstream_shows_what_it_answered_by_status(staff):
     the_story()
     stored(an_answer(timezone.now(), request_id="limited", upstream_status=429))
     legend = words(section(page(staff, "upstreams/acme/"), "chart-statuses"))
-    assert "2xx 40 429 1 no answer, or not asked 22" in legend
+    assert "2xx 40 429 1 no answer, or no request 22" in legend
 
 
 def test_an_upstream_without_calls_is_in_the_list(staff):
