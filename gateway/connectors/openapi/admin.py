@@ -35,7 +35,7 @@ IMPORTING = (
     "upstreams.change_upstreamapi",
     CHANGE_CREDENTIALS,
 )
-admin.site.register(UpstreamApi, UpstreamApiAdmin)  # here, as its page tells of imported operations
+admin.site.register(UpstreamApi, UpstreamApiAdmin)  # registered here, as its page shows imported operations
 OPERATIONS_PAGE = {
     "title": "Imported operations",
     "when_empty": "No API is imported yet. Import one under Imported APIs: its operations are listed here.",
@@ -46,11 +46,20 @@ NO_SAVING = {"show_save": False, "show_save_and_continue": False, "show_save_and
 @admin.register(ImportedApi)
 class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generic at run time
     list_display = ("__str__", "title", "version", "switched_on", "definition_tokens", "imported_at")
-    readonly_fields = ("title", "version", "address", "source", "imported_at", "tools", "credentials", "told")
+    readonly_fields = (
+        "title",
+        "version",
+        "address",
+        "source",
+        "imported_at",
+        "tools",
+        "credentials",
+        "document_warnings",
+    )
     fieldsets = (
         (None, {"fields": ("title", "version", "address", "source", "imported_at")}),
         ("Tools", {"fields": ("tools", "credentials")}),
-        ("What was noticed", {"fields": ("told",)}),
+        ("Warnings", {"fields": ("document_warnings",)}),
     )
     change_form_template = "admin/openapi/imported_api.html"
 
@@ -107,10 +116,10 @@ class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generi
         state = "" if api.upstream.enabled else "Switched off: its tools do not exist. "
         return f"{state}Credentials: {api.upstream.get_authentication_display()}."
 
-    @admin.display(description="Warnings")
-    def told(self, api: ImportedApi) -> SafeString | str:
+    @admin.display(description="In the document")
+    def document_warnings(self, api: ImportedApi) -> SafeString | str:
         if not api.warnings:
-            return "Nothing out of the ordinary."
+            return "None."
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", ((each,) for each in api.warnings)))
 
 
@@ -143,7 +152,7 @@ class ImportedOperationAdmin(HistoryAdmin):
         (None, {"fields": ("tool", "key", "kind", "enabled", "pinned")}),
         ("What a model reads", {"fields": ("name", "title", "description", "document_says", "arguments")}),
         ("Previews", {"fields": ("row_fields", "preview_fields", "sections", "proposed_fields")}),
-        ("Pages of upstream's", {"fields": ("paging", "recognised_paging")}),
+        ("Paging", {"fields": ("paging", "recognised_paging")}),
     )
     formfield_overrides = {
         TextField: {"widget": Textarea(attrs={"rows": 3, "class": "vLargeTextField"})},
@@ -197,12 +206,12 @@ class ImportedOperationAdmin(HistoryAdmin):
             former_names.rename({old: new})
             self.message_user(request, f"Calls of {old} reach {new} for {former_names.DAYS} days.")
 
-    @admin.action(description="Forget what was learned from their answers", permissions=["change"])
+    @admin.action(description="Forget what was learned from answers", permissions=["change"])
     def forget_what_was_learned(self, request: HttpRequest, operations: QuerySet[ImportedOperation]) -> None:
         """Discards everything learned from responses: the fields of rows and previews, and whether responses are
         lists."""
         count = observed_fields.forget(operations)
-        self.message_user(request, f"{count:,} operations learn anew from their next answers.")
+        self.message_user(request, f"{count:,} operations will learn again from their next answers.")
 
     @admin.display(description="Tool")
     def tool(self, operation: ImportedOperation) -> str:
@@ -244,8 +253,8 @@ class ImportedOperationAdmin(HistoryAdmin):
     @admin.display(description="Proposed")
     def proposed_fields(self, operation: ImportedOperation) -> SafeString:
         shape = operation.learned or operation.proposed
-        by = "by its first answers" if operation.learned else "by its schema" if shape else "as answers come"
+        source = "from its first answers" if operation.learned else "from its schema" if shape else "not known yet"
         return format_html(
             "Rows, {}: {}<br>Previews add: {}<br>Sections: {}",
-            by, *(", ".join(shape.get(name, ())) or "–" for name in ("row", "preview", "sections")),
+            source, *(", ".join(shape.get(name, ())) or "–" for name in ("row", "preview", "sections")),
         )  # fmt: skip

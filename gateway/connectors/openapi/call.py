@@ -30,14 +30,14 @@ LARGE = 256 * 1024  # bytes; a larger response is parsed on a thread
 LEAST_ROWS = 50  # per page requested from upstream
 PAGING = "Paging for this tool in the admin, under Imported operations"
 SET_PAGING = f"ask the operator to set {PAGING}"
-SEEN_STEPS = 40  # that a paging sequence remembers, to notice that upstream's pages loop
+SEEN_STEPS = 40  # latest steps that are remembered, to detect that upstream's pages loop
 
 
 @dataclass(frozen=True)
 class Calling:
     """Everything that a call of one operation needs. `name` is the tool's, `row` the operation's database id. `learns`:
-    fields are still proposed from its responses; `shaped` is the shape with fields that were. `paging_is_set`: by ops,
-    so responses do not decide it."""
+    its fields are still being learned from responses. `shaped` returns the shape with learned fields. `paging_is_set`:
+    ops staff have set the paging, so responses do not determine it."""
 
     name: str
     row: int
@@ -63,7 +63,7 @@ class Calling:
         return await self._answered(response, answered)
 
     def _detected(self, response: Response, answered: Answered) -> DetectedList | None:
-        """The list, or its paging, that this response has and the document does not declare."""
+        """The list, or the paging of a declared list, if this response shows it and the document does not."""
         if self.spec.kind is not Kind.LIST:
             is_open = self.spec.kind_is_unknown
             return detection.detect(self.spec, answered.body, response.headers) if is_open else None
@@ -79,16 +79,16 @@ class Calling:
         shape = await self.learn(answered, len(response.body))
         may_be_cached = self.cache_seconds > 0
         payload = replace(self, shape=shape)._payload(answered, self._note(response, answered, may_be_cached))
-        # A payload that may be cached states its time, so no later response gives an equal one: it has no version.
+        # A payload that may be cached contains its time, so it never equals a later one, and needs no version.
         version = None if may_be_cached or len(response.body) > LARGE else response.version
         return Fetched(payload, response.fresh_until, version, len(response.body))
 
     async def _as_list(
         self, listed: DetectedList, response: Response, arguments: Arguments, caller: Caller
     ) -> Payload | Fetched:
-        """Treats the operation as a list, paged as this response shows. That is stored, and a list that upstream pages
-        is fetched again page by page. If the caller has set upstream's own paging arguments, neither is done: hints and
-        cursors of this response refer to these arguments, so they stay in force."""
+        """Treats the operation as a list with the paging that this response shows. Stores both, and fetches a paged
+        list again page by page. Does neither if the caller has set upstream's paging arguments: they then stay in
+        force, as the cursors of this response refer to them."""
         if not any(self._is_set(name, arguments) for name in detection.paging_arguments(self.spec, listed)):
             await observed_fields.noted_list(self.row, listed)
         else:
@@ -100,7 +100,7 @@ class Calling:
         return await calling._answered(response, await calling.read(response))
 
     def _is_set(self, name: str, arguments: Arguments) -> bool:
-        """Whether the caller has set the argument: a call's arguments contain the defaults of the others."""
+        """Whether the caller has set the argument, which otherwise has its default."""
         return name in arguments and arguments[name] != self.spec.parameters[name].get("default")
 
     @property
@@ -125,8 +125,8 @@ class Calling:
         return replace(response, content=replace(content, read_by=self.spec))
 
     async def learn(self, answered: Answered, size: int) -> Shape:
-        """The shape of the answer's records. It is learned from them if there are enough. `size`: of the response, in
-        bytes."""
+        """The shape of the answer's records. It is learned from them if there are enough. `size`: the size of the
+        response in bytes."""
         if not self.learns:
             return self.shape
         records = answered.rows if answered.rows is not None else [answered.record or {}]
@@ -169,7 +169,7 @@ class UpstreamPages:
         shape = await self.calling.learn(answered, len(response.body)) if token is None else None
         rows = answered.rows or []
         found = self.paging, response, answered.body, rows, step
-        large = len(response.body) > LARGE  # all rows are hashed, to notice that upstream's pages loop
+        large = len(response.body) > LARGE  # all rows are hashed, to detect that upstream's pages loop
         following = await run_sync(page_steps.following, *found) if large else page_steps.following(*found)
         if isinstance(following, PageStep) and following.url and not requests.may_follow(first, following.url):
             following = Done(elsewhere=True)
@@ -206,12 +206,12 @@ def _ending(paging: Paging, response: Response, answered: Answered, step: PageSt
         more = paging.next
     if not more:
         return ""
-    why = "its next page repeats an earlier one" if following.looped else "it does not say where in the way expected"
+    why = "its next page repeats an earlier one" if following.looped else "the next page is not where it was expected"
     return f"Upstream says that more rows follow ({more}), but {why}. To get them, {SET_PAGING}."
 
 
 def _token(step: PageStep, seen: list[str]) -> list[Any]:
-    """A step as JSON, with the latest of the steps and pages seen."""
+    """A step as JSON, with the digests of the latest steps and pages."""
     known = set(seen)
     latest = [*seen, *(each.hex() for each in step.seen if each.hex() not in known)][-SEEN_STEPS:]
     return [dict(step.query), step.url, step.size, step.rows, latest]

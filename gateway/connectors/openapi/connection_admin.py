@@ -14,7 +14,7 @@ from gateway.connectors.openapi import upstream_state
 from gateway.connectors.openapi.importer.import_plan import api_name_problem
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.connectors.openapi.operations import tool_name
-from gateway.connectors.openapi.reachability import testable, tried
+from gateway.connectors.openapi.reachability import testable, try_connection
 from gateway.connectors.reachability import Reachability
 from gateway.connectors.upstream_admin import UpstreamAdmin
 from gateway.upstreams.admin import AUTHENTICATION, CredentialForm
@@ -69,7 +69,7 @@ class UpstreamApiAdmin(UpstreamAdmin):
         return response
 
     def get_fieldsets(self, request: HttpRequest, obj: WithCredential | None = None) -> Any:
-        """No state for an API that is not saved yet; no test for users who may only view."""
+        """Hides the state of an API that is not saved yet, and the test from users who may only view."""
         fieldsets = super().get_fieldsets(request, obj)
         if obj is None:
             return fieldsets[:-1]
@@ -78,7 +78,7 @@ class UpstreamApiAdmin(UpstreamAdmin):
         return [*fieldsets[:-1], ("State", {"fields": ("state", "last_error")})]
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """The connection. Without authentication, the form begins with what the address of the page proposes."""
+        """The connection. If it has no authentication, the query of the page's URL prefills the form."""
         row = super().get_object(request, object_id, from_field)
         if request.method == "GET" and row is not None and row.authentication == AuthKind.NONE.value:
             for name in PROPOSED.intersection(request.GET):
@@ -98,7 +98,7 @@ class UpstreamApiAdmin(UpstreamAdmin):
         chosen = request.POST.get("tested_with", "")
         operations = ImportedOperation.objects.filter(api__upstream=row.pk).select_related("api__upstream")
         operation = operations.filter(pk=chosen).first() if chosen.isdecimal() else None
-        return async_to_sync(tried)(row.connection(), operation)
+        return async_to_sync(try_connection)(row.connection(), operation)
 
     @admin.display(description="State")
     def state(self, api: UpstreamApi) -> str:

@@ -32,7 +32,7 @@ class ImportedApi(models.Model):
     source = models.CharField(max_length=500, editable=False, help_text="The file or the address of the document.")
     digest = models.CharField(max_length=64, editable=False)
     warnings = models.JSONField(default=list, editable=False)
-    awaited = models.JSONField(default=dict, editable=False)  # how a secret will be sent that was not entered yet
+    awaited = models.JSONField(default=dict, editable=False)  # how a secret will be sent once it is entered
     imported_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -101,8 +101,8 @@ class ImportedOperation(ToolSwitch):
 
     @property
     def documented(self) -> DocumentedOperation:
-        """The operation as documented, completed by what ops have set and its responses show: that it is a list, and
-        how upstream pages it."""
+        """The operation as documented, completed by the settings of ops staff and by its responses: whether it is a
+        list, and how upstream pages it."""
         operation = DocumentedOperation.from_document(self.spec)
         if self.paging and (rows := self.paging.get("rows", operation.rows)) is not None and operation.is_safe:
             return as_list(operation, DetectedList.from_document({"rows": rows, "paging": self.paging}))
@@ -119,7 +119,7 @@ class ImportedOperation(ToolSwitch):
             found["sections"] = 'Expected an object of lists of names: {"money": ["price", "tax*"]}.'
         if self.paging and not _is_paging(self.paging):
             found["paging"] = (
-                "Expected what a recognised paging looks like: "
+                "Expected an object such as "
                 '{"style": "offset", "size": "limit", "position": "offset"}. Styles: offset, page, cursor, last_id, '
                 "next_url, link."
             )
@@ -136,7 +136,7 @@ def _is_paging(document: Any) -> bool:
 
 
 class ImportDraft(models.Model):
-    """A parsed document that waits for confirmation in a preview. None of its operations is stored before that."""
+    """A document that waits for confirmation in a preview. None of its operations is stored before that."""
 
     name = models.CharField(max_length=32)
     base_url = models.CharField(max_length=500, blank=True)

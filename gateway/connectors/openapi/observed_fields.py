@@ -42,8 +42,8 @@ _lock = threading.Lock()
 
 async def noted(operation: int, records: Sequence[Mapping[str, Any]], size: int) -> Mapping[str, Any] | None:
     """Collects the records of a response of `size` bytes. Once there are enough, or more than are examined, their shape
-    is stored with the operation, and learning ends. Returns this shape as it is stored, so that the rows of the
-    response have it already."""
+    is stored with the operation, and learning ends. Returns the stored shape, so that this response already
+    uses it."""
     with _lock:
         collected = _collected.setdefault(operation, _Collected())
         collected.records += records[: ENOUGH - len(collected.records)]

@@ -26,8 +26,8 @@ LONGEST_TOOL_NAME = 64  # characters that clients accept
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """The inputs of an operation: the row, the connection, the name of the tool that opens its rows, and the names that
-    it had. While they stay the same, its object is reused."""
+    """The inputs that an Operation was built from. While they stay the same, the object is reused. `opened_by`: the
+    tool that fetches one of its rows. `former`: its former names."""
 
     changed_at: Any
     learned: bool
@@ -114,7 +114,8 @@ def operation_of(row: ImportedOperation, connection: Connection, opened_by: str 
         settings={} if connection.keep_seconds is None else {"cache_seconds": connection.keep_seconds},
         shape=shape,
         fills_pages=shape.fills_pages,
-        field_names=tuple(row_fields or row.proposed.get("row", ())),  # no learned fields: a tool list must not change
+        # Not the learned fields, as responses must not change a tool list.
+        field_names=tuple(row_fields or row.proposed.get("row", ())),
         version=as_fresh_as_its_answer if spec.is_safe else None,
         destructive=spec.method == "DELETE" if spec.kind is Kind.ACTION else None,
         idempotent=spec.method in ("PUT", "DELETE") if spec.kind is Kind.ACTION else None,
@@ -150,7 +151,7 @@ def calling_of(row: ImportedOperation, connection: Connection, opened_by: str | 
 
 
 def _with_key(shape: Mapping[str, Any], opening: RowLookup | None) -> Mapping[str, Any]:
-    """The operation's shape. Its fields, if known, include the one that a row is fetched by."""
+    """The shape. If its row fields are known, they include the field that a row is fetched by."""
     fields = shape.get("row", [])
     is_missing = opening is not None and fields and opening.field not in fields
     return {**shape, "row": [opening.field, *fields]} if opening and is_missing else shape

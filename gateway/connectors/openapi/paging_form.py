@@ -1,4 +1,4 @@
-"""The form in which ops say how upstream pages a list, and try it."""
+"""The form in which ops staff set and test how upstream pages a list."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,12 +35,16 @@ class PagingForm(forms.Form):
     style = forms.ChoiceField(choices=STYLES, required=False, label="How the next page is found")
     position = _name("Parameter of the position", "Such as offset, page, cursor or after.")
     start = forms.IntegerField(
-        required=False, min_value=0, max_value=1, label="First page or row", help_text="0 or 1, for numbers."
+        required=False,
+        min_value=0,
+        max_value=1,
+        label="First page or row",
+        help_text="0 or 1, if the position is a number.",
     )
     size = _name("Parameter of the number of rows", "Such as limit. Empty: upstream decides.")
-    size_maximum = forms.IntegerField(required=False, min_value=1, label="Most rows of a page")
+    size_maximum = forms.IntegerField(required=False, min_value=1, label="Maximum rows per page")
     next = _name("Path of the next cursor or address", "In the answer: meta.next_cursor, links.next.")
-    has_more = _name("Path of whether more follows", "In the answer: has_more.")
+    has_more = _name("Path of the flag that more rows follow", "In the answer: has_more.")
     total = _name("Path of the number of all rows", "In the body: meta.total. In a header: header:x-total-count.")
     key = _name("Path of a row's id", "If it is not id: user.id.")
     rows = _name("Path of the rows", "In the answer: data.items. Empty: as recognised.")
@@ -60,7 +64,7 @@ class PagingForm(forms.Form):
         cleaned = super().clean() or {}
         style = cleaned.get("style")
         if style in POSITIONED and not cleaned.get("position"):
-            self.add_error("position", "Enter the parameter that says where a page begins.")
+            self.add_error("position", "Enter the parameter that sets where a page begins.")
         if style in FOUND_IN_ANSWER and not cleaned.get("next"):
             self.add_error("next", "Enter where the answer has it, such as meta.next_cursor.")
         return cleaned

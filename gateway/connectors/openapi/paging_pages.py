@@ -1,4 +1,4 @@
-"""The admin page on which ops set how upstream pages a list. A test walks three pages before anything is stored."""
+"""The admin page on which ops staff set how upstream pages a list. A test reads three pages and stores nothing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from context_protection.configuration.revisions import bump_on_commit
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.connectors.openapi.operations import calling_of, tool_name
 from gateway.connectors.openapi.paging_form import PagingForm, initial
-from gateway.connectors.openapi.paging_trial import PagingTrial, tried
+from gateway.connectors.openapi.paging_trial import PagingTrial, try_paging
 
 
 class PagingPages:
@@ -62,7 +62,7 @@ def _tried(row: ImportedOperation, form: PagingForm) -> PagingTrial:
     """The first pages, read with the entered paging."""
     row.paging = form.setting
     calling = calling_of(row, row.api.upstream.connection())
-    return async_to_sync(tried)(calling, form.cleaned_data["arguments"])
+    return async_to_sync(try_paging)(calling, form.cleaned_data["arguments"])
 
 
 def _query_parameters(row: ImportedOperation) -> list[str]:

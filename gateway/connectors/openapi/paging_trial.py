@@ -18,7 +18,8 @@ LONGEST_ID = 60  # characters
 
 @dataclass(frozen=True, slots=True)
 class TriedPage:
-    """`asked`: what was added to the request, or the address. `repeated`: rows that an earlier page had."""
+    """`asked`: the parameters that were added to the request, or its URL. `repeated`: how many rows were on an earlier
+    page."""
 
     number: int
     asked: str
@@ -52,8 +53,8 @@ class PagingTrial:
         return f"The list ends after {rows:,} rows on {len(self.pages)} {'page' if len(self.pages) == 1 else 'pages'}."
 
 
-async def tried(calling: Calling, arguments: Mapping[str, Any]) -> PagingTrial:
-    """Never raises CallError: the trial then states the problem."""
+async def try_paging(calling: Calling, arguments: Mapping[str, Any]) -> PagingTrial:
+    """Never raises CallError: the trial states the problem instead."""
     try:
         return await (_walked(calling, arguments) if calling.paging else _read_once(calling, arguments))
     except CallError as error:

@@ -1,4 +1,4 @@
-"""Tries the connection of an imported API for staff: one GET of its base address, or of an operation."""
+"""The test that staff start for an imported API: one GET of its base address, or of an operation."""
 
 import time
 from dataclasses import dataclass, replace
@@ -13,21 +13,21 @@ from gateway.upstreams.request import Request
 
 PATIENCE = 20.0  # seconds
 BASE_ADDRESS_IS_EMPTY = (
-    "That is usual of a base address. Choose an operation under “Test with” to see whether its tools work."
+    "That is usual for a base address. Choose an operation under “Test with” to see whether its tools work."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Tested:
-    """`is_base`: it is the base address, at which an API need not have anything."""
+    """`is_base`: the request is for the base address, at which an API need not have anything."""
 
     request: Request
     is_base: bool
 
 
-async def tried(connection: Connection, operation: ImportedOperation | None) -> Reachability:
-    """Sends the request as the next call would, but only once, and even after earlier failures. `operation` needs no
-    arguments; None: the base address."""
+async def try_connection(connection: Connection, operation: ImportedOperation | None) -> Reachability:
+    """Sends one request, without retries and regardless of earlier failures. `operation`: one without required
+    arguments; None tests the base address."""
     hurried = replace(connection, attempts=1, total_seconds=min(connection.total_seconds, PATIENCE))
     tested = _tested(connection, operation)
     began = time.perf_counter()
@@ -53,9 +53,9 @@ def _in_words(error: UpstreamError, tested: _Tested) -> dict[str, str]:
     is_rejected = isinstance(error, UpstreamCredentials) or status == 429
     if tested.is_base and 400 <= status < 500 and not is_rejected:
         return {"answer": f"status {status}", "advice": BASE_ADDRESS_IS_EMPTY}
-    said = (error.upstream or {}).get("message", "")
-    told = error.message if not status or str(status) in error.message else f"{error.message} (Status {status}.)"
-    return {"failure": f"{told} It says: “{said}”" if said else told}
+    quoted = (error.upstream or {}).get("message", "")
+    message = error.message if not status or str(status) in error.message else f"{error.message} (Status {status}.)"
+    return {"failure": f"{message} It says: “{quoted}”" if quoted else message}
 
 
 def testable(api: int) -> list[tuple[int, str]]:

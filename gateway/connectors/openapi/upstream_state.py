@@ -1,5 +1,5 @@
-"""Whether an upstream API answers, and what its last failure was: as this process knows it, which tells an upstream's
-answers from cached ones, or else as the calls of all processes were recorded."""
+"""Whether an upstream API answers, and its last failure. The state in this process takes precedence, as it
+distinguishes upstream's answers from cached ones. Otherwise the recorded calls of all processes are used."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,7 @@ FAILURES = {
     "upstream_busy": "it had too many requests",
     "upstream_redirect": "it redirected to where Sluice does not follow",
     "upstream_address": "its address is private or reserved",
-    "upstream_unavailable": "it was left alone after several failures",
+    "upstream_unavailable": "it was not called after several failures",
 }
 
 

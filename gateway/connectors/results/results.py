@@ -75,7 +75,7 @@ Stored = StoredRows | StoredValue | StoredText
 
 
 def opened(handle: str, caller: Caller, last_row: int | None = None) -> Stored:
-    """The stored data behind a handle; of a list, at least the rows up to `last_row` (None: all). Raises InvalidHandle,
+    """The stored data behind a handle. A list has at least the rows up to `last_row` (None: all). Raises InvalidHandle,
     and OverBudget if a list is too large to read in full."""
     snapshot = snapshot_of(handle, caller)
     if needs_no_fetch(snapshot):
@@ -95,7 +95,7 @@ def opened(handle: str, caller: Caller, last_row: int | None = None) -> Stored:
 def _payload(snapshot: Snapshot, caller: Caller, last_row: int | None) -> Payload:
     """The payload behind the snapshot. Upstream is called only for pages of a list that have not been fetched yet."""
     operation = catalogue.get(snapshot.operation)
-    may_be_stored = operation.is_async or operation.kind is Kind.TEXT  # a text's: the lines that a search found
+    may_be_stored = operation.is_async or operation.kind is Kind.TEXT  # for a text: the lines that a search found
     if may_be_stored and (stored := stored_payload(snapshot, operation.shape, snapshots)) is not None:
         return stored
     visibility = caller.visibility(operation.name)
@@ -133,7 +133,7 @@ def snapshot_of(handle: str, caller: Caller) -> Snapshot:
 
 
 def _of_a_row(handle: str, caller: Caller) -> Snapshot | None:
-    """The snapshot of a text that a list's row named by this handle. It is not stored: the text is."""
+    """The snapshot of a text whose handle was in the row of a list. It is rebuilt, as only the text is stored."""
     for operation in catalogue:
         if operation.named_text and (text := operation.named_text(handle)):
             plan = texts.plan_of_version(text.version)
@@ -152,8 +152,8 @@ def _stored_rows(rows: Rows, snapshot: Snapshot, last_row: int | None) -> Stored
 
 
 def _rows_to(last_row: int | None, rows: Rows, snapshot: Snapshot, paths: dict[str, None]) -> Iterator[dict[str, Any]]:
-    """The rows up to `last_row` (None: all), ready to send. Adds the paths of their redacted fields to `paths`. How
-    many rows follow does not matter: a row that is too large for its page must be readable in a list of any length."""
+    """The rows up to `last_row` (None: all), ready to send. Adds the paths of their redacted fields to `paths`. Rows
+    after them do not count: a row that is too large for its page must be readable in a list of any length."""
     assert isinstance(rows, SnapshotRows), "a list with a result handle can be read in full"
     total, end = snapshot.plan["total"] or 0, None if last_row is None else last_row + 1
     if (total if end is None else min(total, end)) > MAX_ROWS:

@@ -1,4 +1,4 @@
-"""The tables of a SQL statement: stored results, by the names that the statement has for them."""
+"""The tables of a SQL statement: stored results under the names that the statement uses."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,9 @@ from context_protection.core.withheld_fields import under_all_names
 from gateway.catalog.caller import Caller
 from gateway.connectors.results.results import MAX_BYTES, MAX_ROWS, Stored, StoredRows, StoredText, opened, snapshot_of
 
-ROWS = "rows"  # the table of a single handle
+ROWS = "rows"  # the table name of a single handle
 MAX_TABLES = 8
-HEAD_CHARS = 20_000  # from which the form of a text is detected
+HEAD_CHARS = 20_000  # characters at the start of a text, from which its form is detected
 _NAME = re.compile(r"[A-Za-z_]\w{0,29}", re.ASCII)
 _SYSTEM = ("duckdb_", "pg_", "pragma_", "sqlite_")
 # DuckDB's reserved words
@@ -37,7 +37,7 @@ _RESERVED = frozenset(_KEYWORDS.split())
 
 
 def named_handles(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The handles of a call by their tables' names. Raises InvalidArgument."""
+    """Maps the table names of a call to handles. Raises InvalidArgument."""
     one, several = arguments.get("handle"), arguments.get("handles")
     if (one is None) == (several is None):
         raise _not_one_of_both(several, str(arguments.get("sql")))
@@ -66,7 +66,7 @@ def _check(name: str, handle: Any, every: Mapping[str, Any]) -> None:
     folded = name.lower()
     if not _NAME.fullmatch(name) or folded in _RESERVED or folded.startswith(_SYSTEM):
         message = f"handles has a table name that SQL cannot use: {shown(name)!r}."
-        expected = "names of letters, digits and _, at most 30 characters, that are no SQL keywords"
+        expected = "names of letters, digits and _, at most 30 characters, that are not SQL keywords"
         raise _invalid("handles", name, message, expected, 'Name the tables a, b, …: {"a":"…","b":"…"}.')
     if sum(folded == each.lower() for each in every) > 1:
         message = f"handles has the name {shown(name)!r} twice, as SQL ignores case."

@@ -1,4 +1,4 @@
-"""Synonyms from an API's own texts: what it also calls the things that its tools are named for."""
+"""Synonyms from an API's own texts: its other words for the things that its tools are named after."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ NOTHING = Noun(frozenset(), frozenset())
 @dataclass(frozen=True, slots=True)
 class Nouns:
     """The nouns of an API, keyed by the nouns in the names of the tools that list them. Synonyms come from a list's
-    description, which begins with what its rows are, and from its title, tags and endpoint."""
+    description, whose beginning says what the rows are, and from its title, tags and endpoint."""
 
     by_nouns: Mapping[frozenset[str], Noun]
 

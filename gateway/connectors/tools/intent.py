@@ -10,7 +10,7 @@ from gateway.connectors.tools.words import KNOWN_VERBS, name_words, segments, si
 
 
 class Does(Enum):
-    """The things that a tool does, or that a query asks for."""
+    """What a tool does, or what a query asks for."""
 
     READ = auto()
     CREATE = auto()
@@ -31,7 +31,7 @@ _VERBS: Mapping[Does, frozenset[str]] = {
     Does.OTHER: _all(OTHER_VERBS),
 }
 
-# How well a tool suits a query, from 0 to 1, by what the query asks for and what the tool does. 1 if they are the same.
+# How well a tool suits a query: 1 if the query asks for what the tool does, else a value from 0 to 1 by both intents.
 _SUITS: Mapping[Does, Mapping[Does, float]] = {
     Does.READ: {Does.CREATE: 0.2, Does.UPDATE: 0.1, Does.DELETE: 0.0, Does.OTHER: 0.3},
     Does.CREATE: {Does.READ: 0.1, Does.UPDATE: 0.6, Does.DELETE: 0.0, Does.OTHER: 0.7},

@@ -1,7 +1,7 @@
 """Compares tools with a query: their names, and their purpose.
 
-Names say briefly what a tool is about, so every word counts: one that the query has speaks for the tool, and one that
-it lacks against it. The tool with the shortest names that match therefore wins.
+A name is short, so each of its words counts: a word that is in the query raises the score, and any other word lowers
+it. Among tools with matching names, the one with the shortest names therefore wins.
 """
 
 import math
@@ -15,8 +15,8 @@ from gateway.connectors.tools.names import Names
 from gateway.connectors.tools.parsed_query import ParsedQuery
 from gateway.connectors.tools.words import singular
 
-ARGUMENT = 0.4  # how much a word of an argument counts: the channel whose messages are listed
-PART = 0.15  # what a part of a path takes from the shortness of a tool
+ARGUMENT = 0.4  # weight of a word in an argument's name: the channel whose messages are listed
+PART = 0.15  # how much each part of a tool's path lowers the trait `short`
 
 Meant = Sequence[Mapping[str, float]]
 
@@ -25,18 +25,18 @@ Meant = Sequence[Mapping[str, float]]
 class Traits:
     """The traits that speak for a tool, each from 0 to 1."""
 
-    texts: float  # all that it says matches
-    like: float  # the most similar of its names
+    texts: float  # its texts match
+    like: float  # one of its names is similar
     wanted: float  # its path ends with what is wanted
     verb: float  # it has the verb of the query
     does: float  # it does what is asked
-    shape: float  # its path is that of a list, or of one of its rows, as the query wants it
+    shape: float  # its path is that of a list or of a single row, whichever the query wants
     implied: float  # it has a word that the query implies: "me", of my videos
     short: float  # its path is short
 
 
-# How much each trait counts. Chosen by 465 queries for the operations of 21 public APIs; each could as well be a third
-# more or less.
+# The weight of each trait, chosen with 465 queries for the operations of 21 public APIs. Each could be a third higher
+# or lower without much difference.
 WEIGHTS = Traits(texts=0.8, like=2.6, wanted=0.35, verb=0.7, does=1.0, shape=0.35, implied=0.45, short=0.7)
 _WEIGHTS: tuple[float, ...] = astuple(WEIGHTS)
 
@@ -48,14 +48,14 @@ class Likeness:
         self._names = [Names.of(operation) for operation in operations]
         counts = Counter(word for names in self._names for word in frozenset().union(*names.each))
         self._rarity = {word: math.log(1 + len(operations) / count) for word, count in counts.items()}
-        self._unknown = math.log(1 + len(operations)) / 2  # of a word that no tool has
+        self._unknown = math.log(1 + len(operations)) / 2  # the rarity of a word that no tool has
 
     def weights(self, parsed: ParsedQuery) -> list[float]:
         """The weight of each term of the query."""
         return [weight * self._rarity.get(singular(term), self._unknown) for term, weight in parsed.terms.items()]
 
     def score(self, parsed: ParsedQuery, meant: Meant, weights: Sequence[float], number: int, texts: float) -> float:
-        """The score of a tool. `meant` and `weights`: what each term means, and how much it counts. `texts`: the tool's
+        """The score of a tool. `meant` and `weights`: the meanings and the weight of each term. `texts`: the tool's
         score by its texts, from 0 to 1."""
         traits = self.traits(parsed, meant, weights, number, texts)
         return sum(weight * trait for weight, trait in zip(_WEIGHTS, traits, strict=True))
@@ -109,7 +109,7 @@ class Likeness:
 
 
 def _best(name: frozenset[str], means: Mapping[str, float]) -> tuple[float, str]:
-    """The word of the name that counts most, and how much."""
+    """The highest share of a word in the name, and that word."""
     best, found = 0.0, ""
     for word in name:
         share = means.get(word, 0.0)
@@ -119,7 +119,7 @@ def _best(name: frozenset[str], means: Mapping[str, float]) -> tuple[float, str]
 
 
 def _last(parsed: ParsedQuery, meant: Meant, names: Names) -> tuple[float, float]:
-    """Whether the path ends with what is wanted, and whether the tool has the verb."""
+    """The traits `wanted` and `verb`."""
     wanted = verb = 0.0
     for term, means in zip(parsed.terms, meant, strict=True):
         if term == parsed.verb:

@@ -8,15 +8,15 @@ from gateway.connectors.tools.parsed_query import ParsedQuery
 from gateway.connectors.tools.synonyms import NOUNS, VERBS
 from gateway.connectors.tools.words import MINE, root, singular
 
-# How much a word counts, compared with the very word of the query.
+# The weight of a related word, relative to the query's own word.
 SAME_ROOT = 0.85
 SYNONYM = 0.8
-BESIDE = 0.6  # a synonym of a word that tools have, too
+BESIDE = 0.6  # a synonym of a word that tools also have
 SYNONYM_ROOT = 0.6
 BEGINNING = 0.6
 SIMILAR_SPELLING = 0.6
-COMPOUND = 0.5  # a word that begins or ends with it: mypermissions, of permissions
-OTHER_THAN_AGENT = 0.7  # the following, where followers are wanted
+COMPOUND = 0.5  # a word that begins or ends with the query's word: mypermissions, for permissions
+OTHER_THAN_AGENT = 0.7  # following, where followers are wanted
 
 SHORTEST_PART = 4  # letters of a word that a compound begins or ends with
 SHORTEST_BEGINNING = 3  # letters
@@ -55,7 +55,7 @@ class Vocabulary:
                 self._spelt.setdefault(trigram, []).append(word)
 
     def meant_by(self, parsed: ParsedQuery) -> Sequence[Mapping[str, float]]:
-        """The known words that each term of the query means, each with how much it counts."""
+        """For each term of the query, the known words that it can mean, with their weights."""
         meant = {term: self._meant(term) for term in parsed.terms}
         for word, after in parsed.pairs:
             for joined in (word + after, word + singular(after)):  # cron jobs: cronjob
@@ -66,7 +66,7 @@ class Vocabulary:
         return list(meant.values())
 
     def implied_by(self, parsed: ParsedQuery) -> Mapping[str, float]:
-        """The known ones of the words that the query implies."""
+        """Those words implied by the query that are known, with their weights."""
         return {word: share for word, share in parsed.implied.items() if word in self._known}
 
     def _meant(self, word: str) -> dict[str, float]:
@@ -103,7 +103,7 @@ class Vocabulary:
 
 
 def _of_agent(verb: str, meant: Mapping[str, float]) -> dict[str, float]:
-    """The meanings of a verb whose doers are wanted. Who follows me: followers before the following."""
+    """The meanings of a verb in a question for people. In "who follows me", followers weigh more than following."""
     alike = {word for word in meant if root(word) == root(verb)}
     shares = {word: 1.0 if _AGENT.search(word) else OTHER_THAN_AGENT for word in alike}
     return {**meant, **shares}

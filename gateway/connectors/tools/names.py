@@ -1,4 +1,4 @@
-"""The words by which a tool is called: its name, its title, the path of its upstream, and its description's start."""
+"""The words that name a tool: in its name, its title, its upstream path, and the start of its description."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from gateway.connectors.tools.words import (
     words,
 )
 
-USUAL_PARTS = 3  # of a tool that has no path of an upstream
+USUAL_PARTS = 3  # assumed for a tool without an upstream path
 LONGEST = 16  # words at the start of a description
 _PARTS = re.compile(r"[/.]")
 _OPENING = re.compile(r"[^.;:(]*")
@@ -26,9 +26,10 @@ _OPENING = re.compile(r"[^.;:(]*")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """All words are in the singular. `others`: those of its name, of its title, and of its description's start. `last`:
-    those of the path's last segment: what the tool answers or does. `verbs`: of its names. `parts`: the segments of its
-    path; a placeholder counts twice, as it needs an argument."""
+    """All words are in the singular. `others`: the words of its name, of its title, and of the start of its
+    description. `last`: the words of the path's last segment, which say what the tool returns or does. `verbs`: the
+    verbs of its names. `parts`: the number of segments of its path; a placeholder counts twice, as it needs an
+    argument."""
 
     path: frozenset[str]
     others: tuple[frozenset[str], ...]
@@ -36,7 +37,7 @@ class Names:
     last: frozenset[str]
     verbs: frozenset[str]
     does: frozenset[Does]
-    is_one: bool  # it is about one of many: its path ends with a placeholder
+    is_one: bool  # it is about a single row: its path ends with a placeholder
     parts: int
 
     @classmethod

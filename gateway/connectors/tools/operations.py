@@ -86,7 +86,7 @@ def _row(operation: Operation) -> dict[str, Any]:
 
 
 def _does(operation: Operation) -> str:
-    """The description, preceded by the title if the title has words that neither the name nor the description has."""
+    """The description. The title precedes it if it has words that are in neither the name nor the description."""
     said = set(words(operation.name)) | set(words(operation.description))
     says_more = set(words(operation.title)) - said - STOP_WORDS
     return f"{operation.title}. {operation.description}" if says_more else operation.description
@@ -116,7 +116,7 @@ def _overview(tools: Sequence[Operation]) -> dict[str, Any]:
 def _nothing(query: str, tools: Mapping[str, Operation]) -> dict[str, Any]:
     close = nearest(query[:LONGEST_NAME], tools, cutoff=0.4)
     likely = f" The nearest name is {close[:LONGEST_NAME]}." if close else ""
-    note = f"No tool says anything of this.{likely} Search with other words, or for one of the groups."
+    note = f"No tool matches this query.{likely} Search with other words, or for one of the groups."
     return {"notes": [note], "groups": _groups(list(tools.values()))}
 
 

@@ -20,7 +20,7 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Words that say little about which tool is meant, although some tools have them in their names.
+# Words that hardly show which tool is meant, although some tools have them in their names.
 _VAGUE = _set(
     "last latest recent recently new newest old first next previous current currently active open free own other "
     "different same several running closed many more most while still now once there"
@@ -49,13 +49,13 @@ _PEOPLE: Mapping[str, float] = dict.fromkeys(("member", "person", "user"), 1.0)
 class ParsedQuery:
     """The parts of a query.
 
-    `terms`: the words that may name a tool, with their weights; how rare a word is among the tools is not in them.
+    `terms`: the words that may name a tool, with their weights, which ignore how rare a word is among the tools.
     `wanted`: the words for the object: "members" in "members of a group".
     `verb`: "" if the query has none.
     `asked`: the intents of the verb.
     `agent`: the verb of a question for people: "follows" in "who follows me".
     `people`: the query begins with "who".
-    `implied`: words that the query means without having them, with their weights: "me" for "my videos".
+    `implied`: words that the query implies but does not contain, with their weights: "me" for "my videos".
     `many`, `one`: the query wants a list, or a single record.
     `pairs`: each two neighbouring words of the query.
     """
@@ -110,7 +110,7 @@ def query_words(query: str) -> list[str]:
 def _verb(said: Sequence[str], owners: set[str]) -> tuple[int, str]:
     """The position of the first word after polite ones, and that word if it is a verb, else "".
 
-    A word that may also be a noun is taken for a verb only if a determiner, a particle or a preposition follows: it is
+    A word that may also be a noun counts as a verb only if a determiner, a particle or a preposition follows: it is
     a verb in "comment on an issue", and a noun in "comment of a user"."""
     start = next((place for place, word in enumerate(said) if word not in _POLITE), len(said))
     first, after = said[start : start + 1], said[start + 1 :]

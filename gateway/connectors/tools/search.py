@@ -1,4 +1,4 @@
-"""Search for a tool by what it shall do. The index is built once per catalogue.
+"""Searches for tools by what they should do. The index is built once per catalogue.
 
 A tool matches if any of its texts has a word of the query, or one that means the same. The tools whose texts match best
 are compared with the query more closely: by their names, and by what they do.
@@ -14,8 +14,8 @@ from gateway.connectors.tools.texts import Texts
 from gateway.connectors.tools.words import words
 
 CLOSELY = 80  # tools that are compared closely
-IMPLIED = 0.5  # how much words count that the query implies
-UNCOVERED = 0.4  # lowest factor for a tool that has few of the query's words
+IMPLIED = 0.5  # weight of words that the query implies
+UNCOVERED = 0.4  # lowest factor, for a tool that has few of the query's words
 FLOOR = 0.15  # share of the best score by texts; tools below it are dropped
 
 

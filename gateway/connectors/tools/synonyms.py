@@ -8,7 +8,7 @@ def _groups(*groups: str) -> Sequence[frozenset[str]]:
     return [frozenset(group.split()) for group in groups]
 
 
-# Verbs by what they ask for. The first word of a query that is one of them names no tool by itself.
+# Verbs by intent. If the first word of a query is one of them, it does not name a tool by itself.
 LOOKING = _groups(
     "list find search browse show see query filter lookup overview",
     "get fetch read view show see open retrieve detail details lookup display check",
@@ -167,13 +167,14 @@ NOUNS = _groups(
     "quote estimate",
 )
 
-# Verbs that say only what shall be done, and nothing of the tool that does it.
+# Verbs that say what should be done, but nothing about the tool that does it.
 (GENERIC,) = _groups(
     "list find search browse show see query get fetch read view open display check count create add new make "
     "update edit change modify set delete remove erase"
 )
 
-# Phrases for a verb, and phrases of time, which name no tool. They are replaced before a query is split into words.
+# Phrases that stand for a verb, and phrases of time, which do not name a tool. They are replaced before a query is
+# split into words.
 PHRASES: Mapping[str, str] = {
     r"please": " ",
     r"(?:the|an?|my|our|some(?:body|one)) ?\w* wants to": " ",

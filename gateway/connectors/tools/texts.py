@@ -1,4 +1,4 @@
-"""The texts of tools and how well they match words: BM25 over all that a tool says, weighted by where it says it."""
+"""The texts of tools and how well they match words: BM25 over all texts of a tool, weighted by the kind of text."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from gateway.catalog.operation import Operation
 from gateway.connectors.tools.api_nouns import Nouns
 from gateway.connectors.tools.words import path_words, route_words, singular, verbs, words
 
-# The weight of a word, by where the tool has it.
+# The weight of a word by the text that has it.
 WEIGHTS: Mapping[str, float] = {
     "name": 4.0,
     "title": 2.0,
@@ -52,7 +52,7 @@ class Texts:
 
 
 def rarity(tools: int, having: int) -> float:
-    """The weight of a word that so many of the tools have."""
+    """The weight of a word that `having` of all `tools` have."""
     return math.log(1 + (tools - having + 0.5) / (having + 0.5))
 
 

@@ -1,4 +1,4 @@
-"""Words of tools and of queries: how names are split, a word's singular and root, and which words say nothing."""
+"""Words of tools and of queries: how names are split, a word's singular and root, and which words are ignored."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from gateway.connectors.tools.synonyms import VERBS
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
-# Words of a query that name no tool.
+# Words of a query that do not name a tool.
 _STOP = (
     "a an the of for to in on at by with from and or as than that this these those there here it its my our your their "
     "his her i we you they he she me us them is are was were be been being am do does did done doing can could should "
@@ -38,7 +38,7 @@ def _without_accents(text: str) -> str:
 
 # -- Singulars and roots ----------------------------------------------------------------------------
 
-REMEMBERED = 20_000  # words; those of queries are without number
+REMEMBERED = 20_000  # cached words; limited, as queries can have any words
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
 _PLURALS = (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss"), ("us", "us"))
 _ENDED = (

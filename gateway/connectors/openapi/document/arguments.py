@@ -58,7 +58,9 @@ def read_parameters(
         if not name or location not in STYLES:
             warnings.append(f"left out an invalid parameter: {_shown(node)}")
         elif location == "header" and _is_protected(name):
-            warnings += [] if name.lower() in _SILENT else [f"left out the header {name[:60]}, which no caller sets"]
+            warnings += (
+                [] if name.lower() in _SILENT else [f"left out the header {name[:60]}, which callers cannot set"]
+            )
         elif (location, name.lower()) not in known:
             found[location, name] = _parameter(references, node, location, name)
     return _ordered(path, found, warnings), warnings
@@ -96,7 +98,7 @@ def _ordered(path: str, found: Mapping[tuple[str, str], Parameter], warnings: li
     names = list(dict.fromkeys(TEMPLATE.findall(path)))
     undeclared = [name for name in names if ("path", name) not in found]
     superfluous = [name for location, name in found if location == "path" and name not in names]
-    warnings += [f"{{{name[:60]}}} of the path is not declared: taken for a text" for name in undeclared]
+    warnings += [f"{{{name[:60]}}} of the path is not declared: treated as a string" for name in undeclared]
     warnings += [f"left out {name[:60]}, which the path does not have" for name in superfluous]
     in_path = [
         found.get(("path", name)) or Parameter(Place("path", name, "simple"), {"type": "string"}, required=True)

@@ -44,7 +44,7 @@ ROWS = _names(
     "hits edges nodes docs _embedded member hydra:member"
 )
 AROUND_ROWS = frozenset(_names("data result response payload body _embedded d results hits"))
-MAY_BE_AROUND_ROWS = frozenset(_names("meta metadata"))  # if nothing else is
+MAY_BE_AROUND_ROWS = frozenset(_names("meta metadata"))  # only if no other name is
 # Words in the names of fields that accompany the rows: counts, links to the next page, status.
 BESIDE_ROWS = frozenset(
     _names(
@@ -73,7 +73,8 @@ NEXT_URLS = _names(
 )
 IDS_OF_LAST = _names("lastid")
 ID = "id"  # the name of a row's id
-# The names in both sets that are set only if a page follows: the others may repeat the position of this page.
+# The names in NEXT_CURSORS and NEXT_URLS that are set only if a page follows. The others may repeat the position of
+# this page.
 SURELY_NEXT = _names(
     "nextpage.offset next.offset nextoffset nextcursor nextpagetoken nexttoken nextpagecursor nextcontinuationtoken "
     "continuationtoken nextmarker nextpagekey nextbookmark nextstartkey metadata.continue cursor.next "

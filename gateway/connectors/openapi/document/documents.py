@@ -59,7 +59,7 @@ def parse(data: bytes) -> Mapping[str, Any]:
     """The document, with string keys and a top-level `openapi` of 3.x. Raises DocumentError."""
     if len(data) > settings.LARGEST_DOCUMENT:
         raise _rejected(
-            f"The document has {len(data) / 2**20:,.0f} MB.",
+            f"The size of the document is {len(data) / 2**20:,.0f} MB.",
             "document_too_large",
             f"Import a part of it: at most {settings.LARGEST_DOCUMENT // 2**20} MB.",
         )
@@ -108,7 +108,7 @@ def _loaded(text: str) -> Any:
     raise _rejected(
         f"The document is not valid JSON: {problem}{where}.",
         "invalid_json",
-        "Correct it there, or fetch it again whole.",
+        "Correct it there, or download the whole document again.",
     )
 
 
@@ -120,7 +120,7 @@ def _loaded_yaml(text: str) -> Any:
         raise _rejected(
             f"The document is not valid YAML: {error}{where}.",
             "invalid_yaml",
-            "Correct it there, or fetch it again whole.",
+            "Correct it there, or download the whole document again.",
         ) from None
 
 
@@ -130,7 +130,7 @@ def _check_version(document: Mapping[str, Any]) -> None:
     version = document.get("openapi")
     if version is None:
         other = next((words for key, words in _OTHERS.items() if key in document), None)
-        what = f"The document is {other}." if other else "The document does not say openapi: 3.x at its top."
+        what = f"The document is {other}." if other else "The document has no openapi: 3.x at its top level."
         raise _rejected(what, "not_openapi", _ask_for_the_document())
     if str(version).strip().partition(".")[0] != "3":
         raise _rejected(f"The document is OpenAPI {str(version)[:20]}.", "unknown_version", _CONVERT)

@@ -28,8 +28,8 @@ class Paging:
     """`size` and `position` are names of upstream's parameters; `start` is the number of the first page or row. `next`,
     `has_more` and `total` are dotted paths in the response; `total` may also be "header:x-total-count". Unknown values
     are empty. With the styles OFFSET and PAGE, `next` only shows whether there are more pages. With LAST_ID, `key` is
-    the path of a row's id, if it is not "id", and `backwards` the parameter for rows before an id: a list that begins
-    with its newest row goes on with it."""
+    the path of a row's id, if it is not "id", and `backwards` the parameter for rows before an id, by which a list
+    that begins with its newest row is paged."""
 
     style: PagingStyle
     size: str = ""
@@ -49,8 +49,8 @@ class Paging:
 
     @classmethod
     def from_document(cls, stored: Mapping[str, Any]) -> "Paging":
-        """Reads also the `rows` of a setting, which are not a part of the paging. Raises KeyError, TypeError or
-        ValueError for anything else that `document` cannot have returned."""
+        """Ignores the `rows` of a setting, which are not part of the paging. Raises KeyError, TypeError or ValueError
+        if `document` cannot have returned the rest."""
         own = {name: value for name, value in stored.items() if name != "rows"}
         return cls(**{**own, "style": PagingStyle(stored["style"])})
 
@@ -126,7 +126,7 @@ def recognised(parameters: Sequence[QueryParameter], answer: DocumentedResponse,
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A style, its parameter, and what else it needs: see Paging."""
+    """A style, its parameter, and the other fields of Paging that the style needs."""
 
     style: PagingStyle
     position: QueryParameter | None = None
@@ -137,9 +137,9 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Clues:
-    """The parameters that may hold a position, and the response paths of the next page's cursor and URL, of the last
-    row's id and of whether rows follow ("" if none). `namesake`: a parameter, and the path of its next value, such as
-    `iterator` and `next_iterator`."""
+    """Clues to the paging: the parameters that may hold a position, and the response paths of the next page's cursor,
+    its URL, the last row's id and the flag that rows follow ("" if none). `namesake`: a parameter and the path of its
+    next value, such as `iterator` and `next_iterator`."""
 
     page: QueryParameter | None
     offset: QueryParameter | None
@@ -172,7 +172,7 @@ class _Clues:
 
     @property
     def offset_token(self) -> QueryParameter | None:
-        """The `offset`, if it may be a token that only the upstream can make."""
+        """The `offset`, if it may be a token from upstream instead of a number."""
         offset = self.offset
         if offset is None or not _is_opaque(offset) or _COUNTS_ROWS.search(str(offset.schema.get("description") or "")):
             return None
@@ -180,8 +180,9 @@ class _Clues:
 
     @property
     def id_of_a_row(self) -> QueryParameter | None:
-        """The `after`, or without it the `before`, if it may be a row's id: the document says so, or the response has
-        no cursor but says whether rows follow. Numbers of rows or pages are surer."""
+        """The parameter `after`, or else `before`, if it may take a row's id: the response has a flag for further rows,
+        or the description mentions an id, or at least no cursor or token. None if there is a parameter for the page
+        number or offset, which is more reliable."""
         token = self.after or self.before
         if token is None or self.page or self.offset:
             return None
@@ -224,7 +225,7 @@ def _by_url_beside_cursor(clues: _Clues) -> _Found | None:
 
 
 def _by_last_id(clues: _Clues, answer: DocumentedResponse, rows: str) -> _Found | None:
-    """Paging by the id of the last row, as the response or the row has it."""
+    """Paging by the id of the last row, which the response states or the row contains."""
     token = clues.last_id or clues.id_of_a_row
     if token is None:
         return None
@@ -279,8 +280,8 @@ def _first(by_name: Mapping[str, QueryParameter], names: Sequence[str]) -> Query
 
 
 def _response_fields(answer: DocumentedResponse, around: str) -> tuple[dict[str, str], dict[str, str]]:
-    """The folded path and the path of each response field that may be about paging, the outermost first; those of
-    boolean fields apart. `around`: the path of the object that has the rows."""
+    """The response fields that may be about paging, the outermost first, as folded path → path. The second mapping has
+    the boolean fields, the first one all others. `around`: the path of the object that has the rows."""
     fields: dict[str, str] = {}
     flags: dict[str, str] = {}
     waiting = [("", answer.properties(), 0)]
@@ -295,7 +296,7 @@ def _response_fields(answer: DocumentedResponse, around: str) -> tuple[dict[str,
 
 
 def _path(fields: Mapping[str, str], wanted: Sequence[str]) -> str:
-    """The path that equals or ends with the first of these names that occurs."""
+    """The path of the first of these names that occurs, either as a whole path or as the end of one."""
     for name in wanted:
         if name in fields:
             return fields[name]
@@ -343,7 +344,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _is_date(schema: Mapping[str, Any]) -> bool:
-    """Whether the parameter is a point in time: `after` and `from` name times as often as positions."""
+    """Whether the parameter is a point in time: `after` and `from` are common names of both times and positions."""
     if schema.get("format") in ("date", "date-time"):
         return True
     described = str(schema.get("description") or "")

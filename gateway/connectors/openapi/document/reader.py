@@ -108,14 +108,16 @@ class _Reading:
                 # An unexpected error loses one operation, not the document.
                 self._warnings.append(f"{key}: left out, since it cannot be read ({type(error).__name__})")
         for method, times in skipped.items():
-            self._warnings.append(f"left out {times} operations of {method.upper()}, which answer nothing to read")
+            self._warnings.append(
+                f"left out {times} operations of {method.upper()}, whose responses have nothing to read"
+            )
 
     def _nodes(self, skipped: Counter[str]) -> Iterator[tuple[str, Mapping[str, Any], str, Mapping[str, Any]]]:
         for path, given in as_mapping(self.document.get("paths")).items():
             if not isinstance(path, str) or path.startswith("x-"):
                 continue
             if not path.isprintable():
-                self._warnings.append("left out a path with characters that no address has")
+                self._warnings.append("left out a path with characters that a URL cannot contain")
                 continue
             item = self.references.resolved(given)
             skipped.update(method for method in NOT_CALLED if method in item)
@@ -149,7 +151,7 @@ class _OperationReader:
         record = shown(leaning, answer.row_schema(rows)) if rows is not None else None
         broken = self._references.take_broken()
         if broken:
-            self._warnings.append(f"refers to what is not there: {', '.join(broken[:MAX_NAMED])[:300]}")
+            self._warnings.append(f"has references without a target: {', '.join(broken[:MAX_NAMED])[:300]}")
         operation_id = node.get("operationId")
         name = self._reading.names.take(str(operation_id or ""), self._method, self._path, kind)
         title = plain_text(node.get("summary"))[:TITLE_CHARS] or name.replace("_", " ").capitalize()
@@ -224,7 +226,7 @@ class _OperationReader:
         else:
             depth = 0
         if depth < DEEPEST - 2:
-            self._warnings.append(f"its arguments are many: they are shown {depth} levels deep")
+            self._warnings.append(f"it has many arguments: only {depth} levels of them are shown")
         return depth
 
     def _lean(self, parameter: Parameter, depth: int) -> Lean:
@@ -241,7 +243,7 @@ class _OperationReader:
             if not is_valid_schema(schema):
                 described = schema.get("description")
                 arguments.schemas[name] = {"description": described} if isinstance(described, str) else {}
-                self._warnings.append(f"the schema of {name} is none: it may be anything")
+                self._warnings.append(f"the schema of {name} is invalid: any value is accepted")
 
 
 def _is_paged_by(paged: Paging | None, parameter: Parameter) -> bool:

@@ -53,7 +53,7 @@ def _opening(listing: DocumentedOperation, record: DocumentedOperation) -> RowLo
 
 
 def _in_path(operation: DocumentedOperation) -> dict[str, str]:
-    """Its path arguments, by upstream's names."""
+    """Maps upstream's names of the path arguments to ours."""
     return {place.name: name for name, place in operation.places.items() if place.location == "path"}
 
 

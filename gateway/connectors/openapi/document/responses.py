@@ -48,8 +48,8 @@ class DocumentedResponse:
         return bool(self.media_types) and all(each in _PLAIN_TEXT for each in self.media_types)
 
     def is_undocumented(self, *, is_paged: bool) -> bool:
-        """Whether the document does not say if the response is a list or a record. `is_paged`: see `rows`. Only status
-        fields, such as `ok`, then say nothing."""
+        """Whether the document leaves open if the response is a list or a record. `is_paged`: see `rows`. Status fields
+        alone, such as `ok`, then do not decide it."""
         may_be_json = not self.media_types or any(map(_JSON.fullmatch, self.media_types))
         own = [name for name in self.properties() if not (is_paged and _is_usual_beside_rows(name))]
         tells = own or "additionalProperties" in self.whole or variants(self.whole)
@@ -112,7 +112,7 @@ class DocumentedResponse:
         return None if beside else self._only_rows(properties, arrays)
 
     def _likeliest_rows(self, properties: Mapping[str, Any], arrays: list[str], path: str) -> str | None:
-        """The array of rows of what is known to be a list."""
+        """The array of rows in an object that is known to be a list."""
         named = [*_named_as_rows(arrays, path), *_named_as_segments(arrays, path)]
         telling = [name for name in arrays if not _is_usual_beside_rows(name)]
         of_objects = [name for name in telling if self._holds_objects(properties[name])]

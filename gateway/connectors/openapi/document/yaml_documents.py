@@ -49,7 +49,7 @@ def load(text: str) -> Any:
         return _Builder().build(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is no YAML"
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it is not YAML"
         raise YamlError(str(problem), mark.line + 1 if mark else 0) from None
 
 
@@ -82,7 +82,7 @@ class _Builder:
 
     def _begin(self, value: dict[str, Any] | list[Any], event: Any) -> None:
         if len(self.open) >= DEEPEST:
-            raise YamlError(f"it is nested more than {DEEPEST} deep", event.start_mark.line + 1)
+            raise YamlError(f"it is nested more than {DEEPEST} levels deep", event.start_mark.line + 1)
         self.open.append(_Open(value, event.anchor))
 
     def _scalar(self, event: Any) -> Any:
@@ -93,7 +93,7 @@ class _Builder:
     def _add_alias(self, event: Any) -> None:
         line = event.start_mark.line + 1
         if event.anchor not in self.anchors:
-            raise YamlError(f"the alias *{event.anchor[:40]} repeats what has no end or no beginning", line)
+            raise YamlError(f"the alias *{event.anchor[:40]} refers to an undefined or unfinished value", line)
         value, size = self.anchors[event.anchor]
         self.aliased += size
         if self.aliased > MAX_ALIASED:
@@ -112,7 +112,7 @@ class _Builder:
             holder.value.append(value)
         elif holder.key is None:
             if isinstance(value, (dict, list)):
-                raise YamlError("a key is not a text", event.start_mark.line + 1)
+                raise YamlError("a key is a mapping or a list", event.start_mark.line + 1)
             holder.key = str(value)
         else:
             _put(holder.value, holder.key, value)

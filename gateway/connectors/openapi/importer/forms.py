@@ -27,7 +27,7 @@ class DocumentForm(forms.Form):
     name = forms.SlugField(
         max_length=32,
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off", "spellcheck": "false"}),
-        help_text="A short name in small letters, such as acme. Its tools begin with it: acme_list_orders.",
+        help_text="A short name in lower-case letters, such as acme. Its tools begin with it: acme_list_orders.",
     )
     file = forms.FileField(
         required=False,
@@ -59,18 +59,20 @@ class DocumentForm(forms.Form):
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file and file.size > MAX_MEGABYTES * 2**20:
-            raise forms.ValidationError(f"The file has {file.size / 2**20:.0f} MB; at most {MAX_MEGABYTES} are read.")
+            raise forms.ValidationError(
+                f"The file has {file.size / 2**20:.0f} MB; at most {MAX_MEGABYTES} MB are read."
+            )
         return file
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if not self.errors and bool(cleaned.get("file")) == bool(cleaned.get("url")):
-            raise forms.ValidationError("Choose a file, or enter an address: one of them.")
+            raise forms.ValidationError("Choose a file or enter an address, but not both.")
         return cleaned
 
 
 class CredentialsForm(forms.Form):
-    """May stay empty; no credentials are then sent until they are entered on the connection."""
+    """May stay empty. No credentials are then sent until they are entered on the connection."""
 
     authentication = forms.ChoiceField(
         choices=[(kind.value, KIND_LABELS[kind]) for kind in KINDS],
@@ -90,7 +92,7 @@ class CredentialsForm(forms.Form):
         required=False,
         max_length=LONGEST_SECRET,
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password", "class": "vTextField"}),
-        help_text="The API key, token or password. Sent to the base address alone, stored encrypted, shown to nobody.",
+        help_text="The API key, token or password. Sent only to the base address, stored encrypted, shown to nobody.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -107,7 +109,9 @@ class CredentialsForm(forms.Form):
         if given.secret and (problem := secret_problem(given.kind, given.user_name, given.secret)):
             self.add_error("secret", problem)
         if given.secret and given.kind in (AuthKind.HEADER, AuthKind.QUERY) and not given.parameter_name:
-            self.add_error("parameter_name", "Enter what carries the key, for example X-API-Key or api_key.")
+            self.add_error(
+                "parameter_name", "Enter the name of the header or parameter, for example X-API-Key or api_key."
+            )
         return cleaned
 
     @property

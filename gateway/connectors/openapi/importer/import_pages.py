@@ -33,7 +33,7 @@ from gateway.upstreams.connections import AuthKind
 from gateway.upstreams.models import UpstreamApi
 
 SALT = "gateway.connectors.openapi.drafts"
-WORDS = {Status.CHANGED: "changed", Status.NEW: "new", Status.GONE: "gone", Status.UNCHANGED: "as it was"}
+WORDS = {Status.CHANGED: "changed", Status.NEW: "new", Status.GONE: "gone", Status.UNCHANGED: "unchanged"}
 
 
 class ImportPages:
@@ -68,7 +68,7 @@ class ImportPages:
         self._check(request)
         draft = _draft_behind(request, token)
         if draft is None:
-            messages.warning(request, "That document is not stored any more. Read it again.")
+            messages.warning(request, "That document is no longer stored. Read it again.")
             return HttpResponseRedirect(reverse("admin:openapi_import"))
         is_sent = request.method == "POST"
         base_url = request.POST.get("base_url", draft.base_url).strip()
@@ -103,7 +103,7 @@ class ImportPages:
         messages.success(request, f"Imported. {on:,} tools of {api} are switched on; clients see them from now on.")
         if api.upstream.authentication == AuthKind.NONE.value:
             address = connection_address(api)
-            note = '{} Nothing is sent to say who calls. <a href="{}">Enter credentials</a> if the API wants some.'
+            note = '{} No credentials are sent. <a href="{}">Enter credentials</a> if the API requires them.'
             messages.warning(request, format_html(note, in_words(plan.document), address))
         return HttpResponseRedirect(reverse("admin:openapi_importedapi_change", args=[api.pk]))
 
@@ -159,7 +159,8 @@ def _credentials_form(request: HttpRequest, plan: Plan) -> CredentialsForm:
 
 
 def connection_address(api: ImportedApi) -> str:
-    """The page of the API's connection, with what was chosen when it was imported without its secret."""
+    """The URL of the API's connection page. Its query has the kind of authentication that was chosen in an import
+    without a secret."""
     address = reverse("admin:upstreams_upstreamapi_change", args=[api.upstream_id])
     return f"{address}?{urlencode(api.awaited)}" if api.awaited else address
 

@@ -132,7 +132,7 @@ def _proposals(api: str, document: ApiDocument, before: Mapping[str, ImportedOpe
             operation=operation,
             chosen=row.enabled if row else operation.is_on_at_first,
             tokens=cost(api, name, operation),
-            changes=("is there again",) if row and row.is_gone else found,
+            changes=("is back",) if row and row.is_gone else found,
             stored=row.pk if row else None,
         )
     known = {operation.key for operation in document.operations}
@@ -201,9 +201,9 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
     before, now = old["parameters"], new["parameters"]
     arguments = [
         *(f"argument {name} is new" for name in now.keys() - before.keys()),
-        *(f"argument {name} is gone" for name in before.keys() - now.keys()),
-        *(f"argument {name} is another" for name in now.keys() & before.keys() if now[name] != before[name]),
-        *(f"{name} is required now" for name in {*new["required"]} - {*old["required"]} if name in before),
+        *(f"argument {name} was removed" for name in before.keys() - now.keys()),
+        *(f"argument {name} has changed" for name in now.keys() & before.keys() if now[name] != before[name]),
+        *(f"{name} is now required" for name in {*new["required"]} - {*old["required"]} if name in before),
     ]
     return (*sorted(arguments), *(name for name in _COMPARED if old.get(name) != new.get(name)))
 
@@ -222,14 +222,14 @@ def api_name_problem(name: str) -> str | None:
     """Why no API can be imported under this name, or None: its tools would look like Sluice's own or another
     source's."""
     if name in {each.name for each in connectors()}:
-        return f"{name} is a name of Sluice's own. Choose another, such as {name}_api."
+        return f"Sluice itself uses the name {name}. Choose another, such as {name}_api."
     catalogue.refresh()
     imported_names = {each.name for each in operations.operations()}
     others = (each.name for each in catalogue if each.name not in imported_names)
     alike = next((each for each in others if each.startswith(f"{name}_")), None)
     if alike is None:
         return None
-    return f"Tools of {name} would pass for others that are there already, such as {alike}. Choose another name."
+    return f"Tools of {name} would look like existing tools, such as {alike}. Choose another name."
 
 
 def _tool_name_problems(api: str, names: Collection[str], own: Collection[str]) -> Iterator[str]:
@@ -240,7 +240,7 @@ def _tool_name_problems(api: str, names: Collection[str], own: Collection[str]) 
     for name in names:
         tool = tool_name(api, name)
         if tool not in stored and catalogue.find(tool) is not None:
-            yield f"{tool} is the name of another tool. Choose another than {name}."
+            yield f"{tool} is the name of another tool. Choose another name than {name}."
 
 
 def name_problems(plan: Plan, named: Mapping[str, str]) -> list[str]:
@@ -258,7 +258,9 @@ def name_problems(plan: Plan, named: Mapping[str, str]) -> list[str]:
 # -- Storing ----------------------------------------------------------------------------------------
 
 
-MEANWHILE = "Meanwhile somebody else has imported an API by this name. Look at what is different now, and import again."
+MEANWHILE = (
+    "In the meantime somebody else has imported an API with this name. Review the differences, then import again."
+)
 
 
 def store(

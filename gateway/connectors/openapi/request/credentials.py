@@ -35,7 +35,8 @@ class Credentials:
 
 
 def asked_for(document: ApiDocument) -> Security | None:
-    """The security scheme that most operations name, preferably one that can be sent. None if there is no scheme."""
+    """The security scheme that most operations name, preferably one that Sluice can send. None if there is no
+    scheme."""
     times = Counter(names[0] for each in document.operations for names in each.security if len(names) == 1)
     schemes = sorted(document.securities, key=lambda scheme: (_kind(scheme) is None, -times[scheme.name]))
     return next(iter(schemes), None)
@@ -60,7 +61,7 @@ def in_words(document: ApiDocument) -> str:
     return (
         f"The document asks for {_scheme_in_words(scheme)}."
         if scheme
-        else "The document does not say how callers are known."
+        else "The document does not say how callers authenticate."
     )
 
 
@@ -117,7 +118,7 @@ def _scheme_in_words(scheme: Security) -> str:
         case "apiKey", "query":
             return f"an API key in the query parameter {scheme.parameter}"
         case "apiKey", "cookie":
-            return f"a key in the cookie {scheme.parameter}, which is not sent from here"
+            return f"a key in the cookie {scheme.parameter}, which Sluice cannot send"
         case "basic", _:
             return "a user name and a password"
         case "bearer", _:
@@ -125,5 +126,5 @@ def _scheme_in_words(scheme: Security) -> str:
         case "clientCredentials", _:
             return "OAuth 2.0 client credentials, which are entered at the connection after the import"
         case (("authorizationCode" | "password" | "implicit" | "openIdConnect"), _):
-            return "an OAuth 2.0 token: one that you have is sent as a bearer token"
-    return f"{scheme.kind}, which is not sent from here"
+            return "an OAuth 2.0 token: if you have one, it is sent as a bearer token"
+    return f"{scheme.kind}, which Sluice cannot send"

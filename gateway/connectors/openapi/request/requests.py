@@ -39,11 +39,11 @@ def build(
         return _built(operation, arguments, base_url, query or {})
     except (UnicodeEncodeError, TypeError):
         raise InvalidArgument(
-            "The arguments hold what no request can: half a character, or a number without end.",
+            "The arguments contain a value that cannot be sent: half a character, or a number that is too large.",
             reason="invalid_arguments",
             parameter="arguments",
-            expected="values of JSON, with whole characters",
-            suggestion="Correct the texts among the arguments.",
+            expected="JSON values that can be sent",
+            suggestion="Correct the strings and numbers in the arguments.",
         ) from None
 
 
@@ -83,7 +83,7 @@ def _given(operation: DocumentedOperation, arguments: Arguments) -> Iterator[tup
         value = arguments.get(name)
         if value is None:
             if place.location == "path":
-                raise _invalid(name, None, "a value: it is a part of the address")
+                raise _invalid(name, None, "given, as it is part of the address")
             continue
         schema = operation.parameters.get(name, {})
         is_default = "default" in schema and schema["default"] == value and type(schema["default"]) is type(value)
@@ -105,7 +105,7 @@ def _path(template: str, given: list[tuple[str, Place, Any]]) -> str:
 def _path_value(name: str, place: Place, value: Any) -> str:
     for part in _texts(value):
         if not part or _climbs(part):
-            raise _invalid(name, value, "a text that is neither empty nor has . or .. as a part of a path")
+            raise _invalid(name, value, "a text that is not empty, and has no . or .. as a path segment")
     written = styles.path_value(place, value)
     if not written:
         raise _invalid(name, value, "at least one value")
@@ -141,7 +141,7 @@ def _check_address(url: str, base: str) -> None:
     is_plain = _PLAIN.fullmatch(url) is not None and "#" not in url
     if not (is_same and is_plain and made.path.startswith(known.path) and not _climbs(made.path)):
         raise InvalidArgument(
-            "These arguments would lead to another address than the API's.",
+            "These arguments would lead to an address outside the API.",
             reason="invalid_address",
             parameter="arguments",
             expected="values that stay within their part of the path",
@@ -162,7 +162,7 @@ def next_page(request: Request, url: str) -> Request:
         raise UpstreamGarbled(
             "Upstream's link to its next page leads to another host.",
             reason="foreign_next_page",
-            suggestion="Ask for less at once, or tell the operator: the API's base URL may have to be another one.",
+            suggestion="Ask for less at once, or tell the operator: the API's base URL may be wrong.",
         )
     return replace(request, url=whole)
 

@@ -67,7 +67,7 @@ def read(response: Response, operation: DocumentedOperation) -> Answered:
 
 
 def _is_text(response: Response, operation: DocumentedOperation) -> bool:
-    """Whether a text was promised and this is one. Some servers call every text an HTML page."""
+    """Whether the document declares a text and the response is one. Some servers label every text as HTML."""
     return operation.kind is Kind.TEXT and not _is_page(response)
 
 
@@ -136,7 +136,7 @@ def _json(response: Response) -> Any:
     try:
         return json_depth.loads(data if _is_utf8(response) else _decoded(response).encode(), json_values.loads)
     except (ValueError, RecursionError):
-        what = "a page, where JSON was promised" if _is_page(response) else "not valid JSON"
+        what = "a page instead of JSON" if _is_page(response) else "invalid JSON"
         raise _garbled(what, "invalid_json") from None
 
 
@@ -145,14 +145,14 @@ def _json_lines(response: Response) -> Any:
     try:
         return json_depth.checked([json_depth.loads(line.encode(), json_values.loads) for line in lines if line])
     except (ValueError, RecursionError):
-        raise _garbled("not valid JSON in each of its lines", "invalid_json") from None
+        raise _garbled("invalid JSON Lines", "invalid_json") from None
 
 
 def _xml(response: Response) -> dict[str, Any]:
     try:
         return _parsed_xml(response.body)
     except _NotXml as problem:
-        raise _garbled(f"not XML that is read here: {problem}", "invalid_xml") from None
+        raise _garbled(f"XML that cannot be read: {problem}", "invalid_xml") from None
 
 
 def _from_table(text: str, operation: DocumentedOperation) -> Answered:
@@ -206,7 +206,7 @@ def _garbled(what: str, reason: str) -> UpstreamGarbled:
     return UpstreamGarbled(
         f"Upstream answered with {what}.",
         reason=reason,
-        suggestion="Try again. If it stays, tell the operator: the API's address or its credential may be wrong.",
+        suggestion="Try again. If the error persists, tell the operator: the API's address or credential may be wrong.",
     )
 
 
@@ -245,7 +245,7 @@ class _XmlReader:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) > DEEPEST_XML:
-            raise _NotXml(f"it is nested more than {DEEPEST_XML} deep")
+            raise _NotXml(f"it is nested more than {DEEPEST_XML} levels deep")
         self._open.append(({f"@{key}": value for key, value in attributes.items()}, []))
 
     def characters(self, text: str) -> None:

@@ -24,7 +24,7 @@ from gateway.connectors.openapi.response.side_data import PROBLEMS
 LEVELS = 4  # levels of a response that are examined
 ID, MESSAGES = "id", "messages"
 SEVERAL = 3  # rows
-RATHER_SMALL = 4  # times as large as what is around them are the rows of a list
+RATHER_SMALL = 4  # the rows of a list are at least this many times as large as the fields around them
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
@@ -55,7 +55,7 @@ def detect(operation: DocumentedOperation, body: Any, headers: Iterable[str]) ->
 
 
 def detect_paging(operation: DocumentedOperation, body: Any, headers: Iterable[str], rows: str) -> DetectedList | None:
-    """The paging of a list, whose document does not say it. None if the response does not say it either."""
+    """The paging of a list whose document does not describe it. None if the response does not show it either."""
     found = paging.recognised(_query(operation), _inferred(body, headers), rows)
     return DetectedList(rows, found) if found else None
 
@@ -112,9 +112,9 @@ def _is_failure(value: Mapping[str, Any], rows: str) -> bool:
 
 
 def _surrounds_records(body: Any, rows: str, *, is_paged: bool) -> bool:
-    """Whether the body is hardly more than a list, though its other fields are not typical: the rows are several
-    records with ids of their own, what is around them is small and has none, and the rows' name or a paging parameter
-    says that they are a list."""
+    """Whether the body is little more than a list, although its other fields are not typical. The rows must be several
+    records with ids, the other fields must be small and have no id, and the name of the rows or a paging parameter must
+    indicate a list."""
     if not isinstance(body, dict) or not (is_paged or rows in conventions.ROWS) or _is_failure(body, rows):
         return False
     found, beside = body.get(rows), {name: each for name, each in body.items() if name != rows}

@@ -51,11 +51,12 @@ class _FieldsAround:
                 ending = ending.partition(".")[2]
 
     def called(self, names: Sequence[str]) -> list[tuple[str, Any]]:
-        """The (path, value) of those whose path equals or ends with one of the names, in the order of the names."""
+        """The (path, value) pairs of fields whose path equals or ends with one of the names, in the order of the
+        names."""
         return [found for name in names if name in self._by_ending for found in self._by_ending[name]]
 
     def beginning_with(self, start: str) -> list[tuple[str, Any]]:
-        """The (path, value) of those whose own name begins so."""
+        """The (path, value) pairs of fields whose own name begins with `start`."""
         return [found for path, found in self._fields.items() if path.rpartition(".")[2].startswith(start)]
 
 

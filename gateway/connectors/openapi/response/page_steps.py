@@ -37,8 +37,8 @@ class PageStep:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """There are no more pages. `looped`: upstream's next page is one that was already seen. `elsewhere`: its address is
-    of another host, which must not be called."""
+    """There are no more pages. `looped`: upstream's next page is one that was already seen. `elsewhere`: its URL
+    has another host, which must not be called."""
 
     looped: bool = False
     elsewhere: bool = False
@@ -96,7 +96,7 @@ def _next(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[st
 def _after_last_id(
     paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: PageStep
 ) -> _Next:
-    if url := linked(answer):  # surer than an id
+    if url := linked(answer):  # more reliable than an id
         return None, url
     ids = [at(row, paging.key or conventions.ID) for row in rows]
     if not ids or ids[-1] is None or not _has_more(paging, answer, body, rows, so_far):
@@ -146,7 +146,7 @@ def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mappin
 
 
 def is_unreadable(paging: Paging, body: Any) -> bool:
-    """Whether the response names a next page where its URL was expected, but it is no URL."""
+    """Whether the response has a value where the next page's URL was expected, but the value is not a URL."""
     said = at(body, paging.next) if paging.style is PagingStyle.NEXT_URL else None
     return bool(said) and not _url(said)
 

@@ -93,7 +93,7 @@ def test_what_is_saved_makes_it_a_list_that_is_walked_to_its_end(
         ({**LINES, "rows": "columns"}, "3 pages gave 60 different rows"),
         ({"style": "none", "rows": ""}, "Enter the path of its rows."),
         ({**LINES, "next": ""}, "Enter where the answer has it"),
-        ({**LINES, "position": ""}, "Enter the parameter that says where a page begins."),
+        ({**LINES, "position": ""}, "Enter the parameter that sets where a page begins."),
         ({**LINES, "arguments": "[1]"}, "Expected an object of names and values"),
     ],
 )

@@ -224,7 +224,7 @@ def test_a_next_address_that_is_none_is_told(doors: Doors, api: Shop):
     answer = doors.mcp(imported(api, described), {})
     assert numbers(answer["items"]) == numbers(THINGS[:SIZE])
     (note,) = answer["meta"]["notes"]
-    assert note.startswith("Upstream says that more rows follow (_metadata.next), but it does not say where")
+    assert note.startswith("Upstream says that more rows follow (_metadata.next), but the next page is not where")
 
 
 def test_who_sets_upstreams_own_arguments_is_answered_so(doors: Doors, api: Shop):

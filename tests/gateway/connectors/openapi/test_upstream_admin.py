@@ -114,7 +114,7 @@ def test_an_operation_with_another_name_is_reached_by_its_old_one(admin_client: 
 
 def test_a_name_of_other_tools_is_refused(admin_client: Client, row: UpstreamApi):
     page = page_of(admin_client.get(path(row, "rename"), {"name": "list"}))
-    assert "would pass for others" in page
+    assert "would look like existing tools" in page
     assert 'name="_rename"' not in page
 
 

@@ -27,8 +27,8 @@ SIGNS = {Status.NEW: "+", Status.CHANGED: "~", Status.UNCHANGED: " ", Status.GON
 
 class Command(BaseCommand):
     help = (
-        "Turns an API into tools: reads its OpenAPI document (3.0 or 3.1, JSON or YAML), shows what would become of "
-        "it, and with --all or --only stores it. Run it again with a newer document: names, descriptions and switches "
+        "Turns an API into tools: reads its OpenAPI document (3.0 or 3.1, JSON or YAML), shows its tools, "
+        "and with --all or --only stores them. Run it again with a newer document: names, descriptions and switches "
         "that were set in the admin stay. In the list, + is new, ~ has changed, - is gone from the document."
     )
 
@@ -36,19 +36,19 @@ class Command(BaseCommand):
         parser.add_argument("document", metavar="FILE|URL", help="The OpenAPI document.")
         parser.add_argument("--name", required=True, help="A short name: its tools begin with it.")
         parser.add_argument(
-            "--base-url", default="", help="The API's base address, if its document has none or another."
+            "--base-url", default="", help="The API's base address, if the document has none or a different one."
         )
         parser.add_argument(
             "--all",
             action="store_true",
-            help="Store it, and switch on every new operation that only reads, is not deprecated, and is no stream.",
+            help="Store it, and switch on every new operation that only reads, is not deprecated, and is not a stream.",
         )
         parser.add_argument(
             "--only",
             action="append",
             default=[],
             metavar="TEXT",
-            help="Store it, and switch on the operations whose name, tag or path holds TEXT; may be repeated.",
+            help="Store it, and switch on the operations whose name, tag or path contains TEXT; may be repeated.",
         )
         parser.add_argument(
             "--with-actions", action="store_true", help="With --all or --only: also operations that change something."
@@ -129,7 +129,7 @@ def _entered(plan: Plan, options: dict[str, Any]) -> Credentials | None:
     if not variable and not auth:
         return None
     if not variable:
-        raise CommandError("--auth says how a secret is sent. Add --credential-env NAME, which says where it is.")
+        raise CommandError("--auth says how a secret is sent. Add --credential-env NAME, the variable that has it.")
     secret = os.environ.get(variable, "").strip()
     if not secret:
         raise CommandError(f"The environment variable {variable} is not set, or empty.")

@@ -1,6 +1,6 @@
 "use strict";
 
-// Reading and storing a large document takes seconds: it is said, and asked for once.
+// Reading and storing a large document takes seconds: the page shows this, and the form is sent only once.
 for (const form of document.querySelectorAll("form[data-busy]")) {
   const button = form.querySelector("input[type=submit]");
   const status = form.querySelector("[data-status]");
@@ -11,5 +11,5 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
   };
 
   form.addEventListener("submit", () => tell(true));
-  window.addEventListener("pageshow", () => tell(false)); // also by the browser's way back
+  window.addEventListener("pageshow", () => tell(false)); // also after the browser's Back button
 }

@@ -1,6 +1,6 @@
 "use strict";
 
-// The page works without this: it finds operations, chooses many at once, and adds up what is chosen.
+// The page works without this: it finds operations, chooses many at once, and adds up the tokens of the chosen ones.
 const page = document.querySelector(".import-preview");
 const rows = [...page.querySelectorAll("[data-row]")];
 const box = (row) => row.querySelector("input[type=checkbox]");

@@ -132,7 +132,7 @@ def test_without_a_key_nothing_is_sent_and_the_way_to_enter_it_is_shown(
     page = page_of(import_all(admin_client, address, api.url, "GET /log", **proposed))
     row = UpstreamApi.objects.get()
     assert (row.authentication, row.sealed_secret) == ("none", "")
-    assert "asks for an API key in the header X-Shop-Key. Nothing is sent to say who calls." in page
+    assert "asks for an API key in the header X-Shop-Key. No credentials are sent." in page
     connection = f"/admin/upstreams/upstreamapi/{row.pk}/change/?authentication=header&amp;parameter_name=X-Shop-Key"
     assert f'<a href="{connection}">Enter credentials</a>' in page
 
@@ -162,7 +162,7 @@ def test_how_a_key_is_sent_is_remembered_until_the_key_is_entered(
 @pytest.mark.parametrize(
     ("entered", "sentence"),
     [
-        ({"authentication": "header", "secret": SECRET}, "Enter what carries the key"),
+        ({"authentication": "header", "secret": SECRET}, "Enter the name of the header or parameter"),
         ({"authentication": "none", "secret": SECRET}, "Without authentication no secret is sent."),
         ({"authentication": "bearer", "secret": f"Bearer {SECRET}"}, "A bearer token has no spaces."),
     ],
@@ -181,7 +181,7 @@ def test_a_connection_that_has_credentials_keeps_them(admin_client: Client, api:
     import_all(admin_client, previewed(admin_client, keyed), api.url, "GET /log", **entered)
     address = previewed(admin_client, keyed)
     page = page_of(admin_client.get(address))
-    assert "Credentials: API key in a header, as it is set" in page
+    assert "Credentials: API key in a header, as already set" in page
     assert 'name="secret"' not in page
     import_all(admin_client, address, api.url, "GET /log", authentication="none")
     assert UpstreamApi.objects.get().authentication == "header"
@@ -211,8 +211,8 @@ def test_an_import_again_shows_what_changed_first_and_keeps_edits(admin_client: 
     address = previewed(admin_client, document)
     page = page_of(admin_client.get(address))
     shown = re.findall(r'<span class="status \w+">([^<]+)</span>', page)
-    assert shown == ["changed", "new", "gone", *["as it was"] * 8]
-    assert "what was edited stays" in page
+    assert shown == ["changed", "new", "gone", *["unchanged"] * 8]
+    assert "your edits are preserved" in page
     kept = set(re.findall(r'name="chosen" value="([^"]+)" id="\w+" checked', page))
     assert {"GET /all", "POST /orders"} <= kept
     import_all(admin_client, address, api.url, *kept)
@@ -349,7 +349,7 @@ def test_a_document_that_is_not_there_is_told(admin_client: Client, api: Shop):
 
 
 def test_a_file_or_an_address_is_asked_for(admin_client: Client, api: Shop):
-    assert "Choose a file, or enter an address" in page_of(admin_client.post(IMPORT, {"name": "shop"}))
+    assert "Choose a file or enter an address" in page_of(admin_client.post(IMPORT, {"name": "shop"}))
 
 
 # -- Large documents --------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def test_a_document_of_twelve_megabytes_is_imported(admin_client: Client, api: S
 
 
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(admin_client: Client, settings: Any):
-    assert "The file has 41 MB; at most 40 are read." in page_of(upload(admin_client, b" " * (41 * 2**20)))
+    assert "The file has 41 MB; at most 40 MB are read." in page_of(upload(admin_client, b" " * (41 * 2**20)))
 
 
 def test_a_document_at_an_address_that_is_too_large_is_not_read_to_its_end(
@@ -418,9 +418,9 @@ def test_strangers_are_sent_to_the_login(client: Client):
 def test_a_document_that_was_read_belongs_to_who_read_it(admin_client: Client, api: Shop):
     address = previewed(admin_client, api.document)
     response = staff(*IMPORTER).get(address, follow=True)
-    assert "That document is not stored any more. Read it again." in page_of(response)
+    assert "That document is no longer stored. Read it again." in page_of(response)
     forged = admin_client.get(f"{IMPORT}{ImportDraft.objects.get().pk}/", follow=True)
-    assert "That document is not stored any more." in page_of(forged)
+    assert "That document is no longer stored." in page_of(forged)
 
 
 def test_documents_that_nobody_took_up_are_removed_in_time(admin_client: Client, api: Shop):
@@ -494,7 +494,7 @@ def test_what_answers_have_told_is_forgotten(admin_client: Client, imported: Imp
     before = chosen.changed_at
     form = {"action": "forget_what_was_learned", "_selected_action": [chosen.pk]}
     page = page_of(admin_client.post("/admin/openapi/importedoperation/", form, follow=True))
-    assert "1 operations learn anew from their next answers." in page
+    assert "1 operations will learn again from their next answers." in page
     chosen.refresh_from_db()
     assert (chosen.learned, chosen.listed) == ({}, {})
     assert chosen.changed_at > before
@@ -538,5 +538,5 @@ def test_a_form_of_too_many_files_is_refused_in_words(admin_client: Client):
     ids=["lists", "objects", "blocks"],
 )
 def test_a_yaml_document_of_too_many_levels_is_refused_in_words(admin_client: Client, document: bytes):
-    assert "it is nested more than 200 deep" in page_of(upload(admin_client, document))
+    assert "it is nested more than 200 levels deep" in page_of(upload(admin_client, document))
     assert ImportDraft.objects.count() == 0

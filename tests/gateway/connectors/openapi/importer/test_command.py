@@ -201,7 +201,7 @@ def test_how_a_secret_is_sent_can_be_said(
     [
         (["--credential-env", "NOT_SET_AT_ALL"], "NOT_SET_AT_ALL is not set, or empty"),
         (["--auth", "bearer"], "Add --credential-env NAME"),
-        (["--credential-env", "SHOP_KEY"], "does not say how callers are known.*--auth"),
+        (["--credential-env", "SHOP_KEY"], "does not say how callers authenticate.*--auth"),
         (["--credential-env", "SHOP_KEY", "--auth", "cookie:id"], "'cookie:id' is not a known kind of authentication"),
         (["--credential-env", "SHOP_KEY", "--auth", "header"], "'header' is not a known kind"),
         (["--credential-env", "SHOP_KEY", "--auth", "header:Host"], "Host is set by Sluice itself"),

@@ -18,7 +18,7 @@ from gateway.upstreams.registry import retain
 from tests.simulators.shop import Shop, shop
 
 pytestmark = pytest.mark.django_db
-MEANWHILE = "Meanwhile somebody else has imported an API by this name"
+MEANWHILE = "In the meantime somebody else has imported an API with this name"
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_draft_that_is_sent_twice_is_stored_once(api: Shop):
     address, own = looked_at(client, api.document)
     for _ in range(2):
         answer = client.post(address, {**own, "base_url": api.url, "chosen": ["GET /log"]}, follow=True)
-    assert "That document is not stored any more" in answer.content.decode()
+    assert "That document is no longer stored" in answer.content.decode()
     assert ImportedApi.objects.count() == UpstreamApi.objects.filter(name="shop").count() == 1
 
 
