@@ -61,7 +61,7 @@ def _add_switches(names: list[str], **_: object) -> None:
 
 
 def _give_alerts_the_network() -> None:
-    """Telemetry connects nowhere by itself, and knows no vault."""
+    """Gives alerts the network and the vault, because telemetry itself has neither."""
     from gateway import notification_network
     from gateway.upstreams.auth.vault import vault
     from telemetry.alerts import channels

@@ -1,5 +1,5 @@
-"""Masks the arguments and errors of calls before telemetry stores them. Nothing is revealed here, whatever the key may
-see: records are read by staff."""
+"""Masks the arguments and errors of calls before telemetry stores them. Secrets are masked even if the key may see
+them, because staff read the records."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,8 +14,8 @@ PASSWORD, CREDENTIAL = "password", "credential"
 
 
 def masked(operation: str, value: Mapping[str, Any]) -> Masked:
-    """The JSON value with a mark in place of each secret: by its name, its label, its text, the operation's own schema,
-    the form of a known kind of token, or by the policy."""
+    """The JSON value with a mark in place of each secret. A secret is recognised by its name, its label, its text, the
+    operation's schema, the form of a known kind of token, or the policy."""
     hidden: list[Hidden] = []
     visibility = Visibility(withheld=policies.last_policy_for(operation).withheld)
     rules = {**dict.fromkeys(_asking(operation, visibility), POLICY), **dict.fromkeys(_passwords(operation), PASSWORD)}
@@ -30,7 +30,7 @@ def masked(operation: str, value: Mapping[str, Any]) -> Masked:
 
 
 def _passwords(operation: str) -> frozenset[str]:
-    """Arguments that the operation's schema declares as never shown again."""
+    """Arguments that the operation's schema declares as passwords or as write-only."""
     known = catalogue.find(operation)
     if known is None:
         return frozenset()
@@ -57,7 +57,7 @@ def _hide(name: str, value: Any, rule: str, hidden: list[Hidden]) -> Any:
 
 
 def _without_tokens(path: str, value: Any, hidden: list[Hidden]) -> Any:
-    """Masks tokens in texts, and in names: a client may have put one where a name belongs."""
+    """Masks tokens in texts and in names, because a client may have sent one in place of a name."""
     if isinstance(value, str):
         safe = failures.masked(value, ())
         if safe != value:

@@ -44,7 +44,7 @@ from gateway.workers.session_routing import SessionRouting
 from telemetry import arguments, events, recorder, rejections
 from telemetry.models import ProcessReport
 
-export.start()  # before the server, which has one more middleware if it is on
+export.start()  # before the server, which gets one more middleware if tracing is on
 watcher = ConnectionWatcher(sessions, fingerprint, stdio_peer=None)
 server = build_server(watcher=watcher)
 streamable_http = StreamableHTTP(server, sessions, stateless=not settings.MCP_STATEFUL)

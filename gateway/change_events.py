@@ -11,10 +11,10 @@ from context_protection.layers.file import watcher
 from context_protection.layers.file.source import FileOutcome
 from telemetry import events
 
-# The words for objects of a model; others go by the model's own name.
+# The words for objects of these models. Objects of other models have their model's name.
 NAMES = {"tokenbudget": "budget", "apikey": "key", "upstreamapi": "upstream", "mcpserver": "upstream"}
-LONGEST_AFTER = 200  # characters; the column is longer, so that equal texts are found again
-COME_BY_THEMSELVES = frozenset({"connectorswitch", "importedoperation", "mcptool"})  # to add one is no event
+LONGEST_AFTER = 200  # characters; below the column's length, so that the stored text equals a later one
+ADDED_AUTOMATICALLY = frozenset({"connectorswitch", "importedoperation", "mcptool"})  # adding one is not an event
 
 
 def follow() -> None:
@@ -24,7 +24,7 @@ def follow() -> None:
 
 
 def record_file(outcome: FileOutcome) -> None:
-    """Records that a configuration file was taken or refused, once for all processes that have seen it. Blocks."""
+    """Records that a configuration file was loaded or rejected, once for all processes that have read it. Blocks."""
     status = outcome.status
     if status.problems:
         after = f"refused: {status.problems[0]}"
@@ -46,7 +46,7 @@ def record_file(outcome: FileOutcome) -> None:
 def record(change: Change) -> None:
     """Blocks."""
     meta, name = change.instance._meta, str(change.instance)
-    if change.how != "changed" and meta.model_name in COME_BY_THEMSELVES:
+    if change.how != "changed" and meta.model_name in ADDED_AUTOMATICALLY:
         return
     fields, before, after = _differences(change)
     event = events.record(
@@ -68,7 +68,7 @@ def record(change: Change) -> None:
 
 
 def _summary(change: Change, name: str, fields: str) -> str:
-    """One sentence. A change that only sets a time, such as `revoked_at`, is told as what happened then."""
+    """One sentence. A change that only sets a time, such as `revoked_at`, reads as an event: "… was revoked."."""
     if change.how != "changed":
         return f"{name} was {change.how}."
     field, old, _ = change.differences[0]
@@ -78,7 +78,7 @@ def _summary(change: Change, name: str, fields: str) -> str:
 
 
 def _differences(change: Change) -> tuple[str, str, str]:
-    """The fields, and their values before and after; none of a new object."""
+    """The fields, and their values before and after; empty for a new object."""
     found = change.differences if change.how == "changed" else ()
     fields = ", ".join(label_of(change.instance, name) for name, _, _ in found)
     if len(found) == 1:

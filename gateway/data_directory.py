@@ -1,8 +1,9 @@
 """DATA_DIR and the files that Sluice stores there: readable by Sluice's user alone, and checked before anything else
 starts.
 
-Other users lose access to files and directories of that user. Those of another user, such as a mounted volume, are used
-unchanged, because only their owner can change their mode. Shared directories such as /tmp are used unchanged too.
+Other users lose access to existing files and directories of Sluice's user. Files and directories of another user, such
+as a mounted volume, are used unchanged, because only their owner can change their mode. Shared directories such as /tmp
+are used unchanged too.
 """
 
 import os

@@ -25,8 +25,8 @@ from telemetry.access import refusal_words, refused
 
 STORE_SECONDS = 5  # Retry-After of a page
 PERMISSION = re.compile(r"\w+\.\w+")  # app.codename
-LOOK_FIRST = "If it was to change something, look whether it has before you try again."
-LOOKING = frozenset({"changelist", "change", "history", "simple_history"})  # pages that send nothing with a GET
+LOOK_FIRST = "If the request was meant to change something, check whether it did before you try again."
+LOOKING = frozenset({"changelist", "change", "history", "simple_history"})  # pages for which a GET needs only "view"
 
 # No template, context processor or database: the page must work when those have failed.
 PAGE = """<!doctype html>
@@ -97,16 +97,17 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     error = NotAllowed(
         "The form's security token is missing or has expired.",
         reason="csrf_failed",
-        suggestion="Open the page again and send the form anew; programs call /api/v1.",
+        suggestion="Open the page again and resend the form; programs call /api/v1.",
     )
-    sentence = "Its security token is missing or has expired. Go back, load the page again and send the form anew."
+    sentence = "Its security token is missing or has expired. Go back, reload the page and send the form again."
     return answer_page(request, error, "The form was not accepted", sentence)
 
 
 def not_permitted(request: HttpRequest, exception: Exception) -> HttpResponse:
     """handler403: staff without the permission. Their session and user were read, so the page can be a template.
 
-    A page of ours raises PermissionDenied("app.permission"); of Django's own, its address tells the permission."""
+    Pages of our own raise PermissionDenied("app.permission"). For pages of Django's admin, the permission follows from
+    the address."""
     needed = str(exception) if PERMISSION.fullmatch(str(exception)) else _permission_of(request)
     if _is_page(request):
         return refused(request, needed)
@@ -135,7 +136,7 @@ def _permission_of(request: HttpRequest) -> str:
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """handler404."""
-    sentence = "The address may be mistyped, or what was here has been moved."
+    sentence = "The address may be mistyped, or the page may have moved."
     return answer_page(request, no_such_address(), "There is nothing at this address", sentence)
 
 
@@ -143,7 +144,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """handler500, also when a store is unavailable."""
     exception = sys.exception()
     if exception is not None and is_away(exception):
-        sentence = "A store that this page needs is away, or has no room left. Nothing was changed; try again later."
+        sentence = "A store that this page needs is unavailable or full. Nothing was changed; try again later."
         return answer_page(request, store_unavailable(STORE_SECONDS), "Not possible just now", sentence)
     error = InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)
     sentence = f"{LOOK_FIRST} If it stays, tell the operator when it happened."
@@ -162,7 +163,7 @@ def key_needed(request: HttpRequest, error: NotAuthenticated) -> HttpResponse:
 def answer_page(
     request: HttpRequest, error: CallError, title: str, sentence: str, *, is_page: bool = False
 ) -> HttpResponse:
-    """A short page (below 2 KB) where `_is_page`; else a JSON error."""
+    """A short page (below 2 KB) if `_is_page`, else a JSON error."""
     if _is_page(request, is_page=is_page):
         page = PAGE.format(title=title, sentence=sentence, static=settings.STATIC_URL)
         response = HttpResponse(page, status=error.status)

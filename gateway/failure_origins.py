@@ -9,7 +9,7 @@ from telemetry.measurement import Origin
 
 CANCELLED = "cancelled"
 
-# Sluice's own faults, stores and lack of room.
+# Sluice's own faults, unavailable stores and exhausted capacity.
 SLUICE = """
     answer_crashed busy condensing_failed indexing internal_error not_dividable sql_busy sql_unavailable
     store_unavailable upstream_crowded

@@ -1,5 +1,5 @@
 """Posts notifications to webhooks, over the same checked network as calls to upstreams: public addresses only, and
-those that ALLOW_PRIVATE_UPSTREAMS names. Redirects are not followed: a receiver answers itself."""
+those that ALLOW_PRIVATE_UPSTREAMS names. Redirects are not followed."""
 
 import asyncio
 from urllib.parse import urlsplit

@@ -1,6 +1,6 @@
-"""Runs a recorded reading call again for staff. It is recorded as a replay, which no figure counts.
+"""Runs a recorded read-only call again for staff. The new call is recorded as a replay, which no figure counts.
 
-It runs with the tools of the caller that made it, but with no field revealed: the answer is read by staff.
+It has the tools of the original caller, but reveals no field, because staff read the answer.
 """
 
 import time
@@ -23,11 +23,11 @@ from gateway.dispatch.dispatch import serve_blocking
 from telemetry.measurement import CallOutcome
 from telemetry.pages.replays import Replayed
 
-STAFF = Caller(id="replay", name="(replay)")  # if the caller's key is gone
+STAFF = Caller(id="replay", name="(replay)")  # if the caller's key no longer exists
 
 
 def run(operation: str, arguments: Mapping[str, Any], caller: str = "") -> Replayed:
-    """The answer of now; an error is an answer too. `caller`: the name of the key that made the call. Blocks."""
+    """The current answer, which may be an error. `caller`: the name of the key that made the call. Blocks."""
     began = time.perf_counter()
     try:
         outcome, body, tokens = _answer(operation, arguments, caller_for_staff(caller))
@@ -55,8 +55,8 @@ def _answer(name: str, arguments: Mapping[str, Any], caller: Caller) -> tuple[st
 
 
 def caller_for_staff(name: str) -> Caller:
-    """The key of that name, with nothing revealed: staff read the answer. Without such a key, `STAFF`, from whom is
-    withheld what is withheld from all keys."""
+    """The key of that name, with no field revealed, because staff read the answer. If there is no such key: `STAFF`,
+    without the fields that are withheld from all keys."""
     found = next((each for each in callers.loaded().by_digest.values() if each.name == name), None)
     if found is None:
         return replace(STAFF, withheld=policies.budgets().withheld(""))

@@ -107,7 +107,7 @@ DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'sluice.s
 DATABASES = {"default": env.db_url_config(DATABASE_URL)}
 EMBEDDED_DATABASE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
 if EMBEDDED_DATABASE:
-    # The REST framework would load Postgres's fields and their driver (8 MB). So it finds that there are none.
+    # The REST framework would load Postgres's fields and their driver (8 MB); None makes that import fail.
     sys.modules.setdefault("django.contrib.postgres.fields", None)  # type: ignore[arg-type]
     if DATABASES["default"]["NAME"] != ":memory:":
         private_database(Path(DATABASES["default"]["NAME"]))
@@ -119,7 +119,7 @@ if EMBEDDED_DATABASE:
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2000;",
         },
     }
-    # What another connection or process writes empties the page cache. Mapped pages need not be read again.
+    # A write by another connection or process empties SQLite's page cache. Mapped pages need not be read again.
     mapped_megabytes = 256 if place.is_worker() else 32
     DATABASES["default"]["OPTIONS"]["init_command"] += f"PRAGMA mmap_size={mapped_megabytes * 2**20};"
 else:
@@ -141,7 +141,7 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Of Redis, or of what answers like one in the parent process of `serve --workers`.
+# The URL of Redis, or of the store in the parent process of `serve --workers`, which speaks Redis's protocol.
 SHARED_URL = REDIS_URL or env.str(shared_store.VARIABLE, default="")
 if SHARED_URL:
     from context_protection.stores import redis_client
@@ -179,7 +179,7 @@ if env.bool("TABLES_WHEN_SMALLER", default=False):  # the older name of LIST_FOR
 # A YAML or JSON file of policy settings, below the environment. It is read again when it changes.
 CONFIG_FILE = env.str("CONFIG_FILE", default="")
 
-# Of all caches of a process together; 0: no answers are cached. ANSWER_CACHE_MB is the older name.
+# The limit of all caches of a process together; 0: no answers are cached. ANSWER_CACHE_MB is the older name.
 CACHE_MB = env.int("CACHE_MB", default=env.int("ANSWER_CACHE_MB", default=DEFAULT_MEGABYTES))
 if CACHE_MB < 0:
     raise ImproperlyConfigured(f"CACHE_MB is {CACHE_MB}; expected megabytes, such as 16, or 0 to cache no answers.")
@@ -225,7 +225,7 @@ if relative := [root for root in PROJECT_ROOTS if not Path(root).is_absolute()]:
 PROJECT_SYNC_SECONDS = env.int("PROJECT_SYNC_SECONDS", default=5)
 if PROJECT_SYNC_SECONDS < 1:
     raise ImproperlyConfigured(
-        f"PROJECT_SYNC_SECONDS is {PROJECT_SYNC_SECONDS}; expected seconds between two looks for changes."
+        f"PROJECT_SYNC_SECONDS is {PROJECT_SYNC_SECONDS}; expected at least 1 second between two checks for changes."
     )
 
 CODEBASE_CPU_PRICE = env.float("CODEBASE_CPU_PRICE", default=0.01)  # dollars a second: what maxCost is measured in
@@ -256,6 +256,7 @@ if CODEBASE_MODEL_MAX_TOKENS < 100 or CODEBASE_MODEL_SECONDS < 1:
         f"CODEBASE_MODEL_MAX_TOKENS is {CODEBASE_MODEL_MAX_TOKENS}, CODEBASE_MODEL_SECONDS is "
         f"{CODEBASE_MODEL_SECONDS:g}; expected at least 100 tokens and 1 second for an answer of the model."
     )
+# If set, audited bodies are also sent to the provider to be counted (gateway/dispatch/audit.py).
 ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", default="")
 ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", default="https://api.anthropic.com")
 if CODEBASE_MODEL == "anthropic" and not ANTHROPIC_API_KEY:
@@ -317,10 +318,6 @@ AUDIT_SHARE = env.float("AUDIT_SHARE", default=0.01)
 if not 0 <= AUDIT_SHARE <= 1:
     raise ImproperlyConfigured(f"AUDIT_SHARE is {AUDIT_SHARE}; expected a share of the answers, 0 to 1.")
 AUDIT_MODEL = env.str("AUDIT_MODEL", default="claude-opus-4-8")
-ANTHROPIC_API_KEY = env.str(
-    "ANTHROPIC_API_KEY", default=""
-)  # if set, audited bodies are sent to the provider to be counted
-ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", default="https://api.anthropic.com")
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
 PUBLIC_URL = env.str("PUBLIC_URL", default=f"http://{HOST}:{PORT}")
 vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
@@ -405,7 +402,7 @@ AUTH_PASSWORD_VALIDATORS = [
 
 # -- Logs -------------------------------------------------------------------------------------------
 
-# Where development tools have installed rich, structlog would load it (5 MB) for tracebacks that we write plainly.
+# If rich is installed, as by development tools, structlog would load it (5 MB), although our tracebacks are plain.
 sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
 LOG_FORMAT = env.str("LOG_FORMAT", default="console")  # or "json"

@@ -45,7 +45,7 @@ def _tool(operation: Operation, configuration: Configuration) -> facts.ToolFacts
 
 
 def _short_fields(operation: Operation, policy: Policy) -> tuple[str, ...]:
-    """Those that ops chose, or else those that its type declares."""
+    """The fields that ops chose, or else those that the operation's type declares."""
     chosen = field_selection.names_in(policy.summary_fields)
     return tuple(chosen or operation.shape.canonical or (operation.field_names if operation.kind is Kind.LIST else ()))
 

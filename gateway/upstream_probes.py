@@ -1,4 +1,4 @@
-"""Probes quiet upstreams, so that a dead one is seen although nobody calls it."""
+"""Probes upstreams without recent calls, so that a failed one is noticed although nobody calls it."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -10,7 +10,7 @@ from django.utils import timezone
 from gateway.upstreams import probes
 from telemetry import processes
 
-QUIET = timedelta(seconds=25)  # without a call, an upstream is asked; beat looks every 30 seconds
+QUIET = timedelta(seconds=25)  # an upstream without a call for this long is probed; beat checks every 30 seconds
 
 
 def probe_quiet_upstreams() -> None:
@@ -20,7 +20,7 @@ def probe_quiet_upstreams() -> None:
 
 
 def probe_now(name: str) -> Mapping[str, Any] | None:
-    """The result, which is also in this process's next report. Blocks for seconds."""
+    """Probes the upstream and returns the result, which this process's next report has too. May block for seconds."""
     async_to_sync(probes.run)([each for each in probes.all_probes() if each.name == name][:1])
     result = probes.result_of(name)
     return result.document() if result else None

@@ -1,4 +1,4 @@
-"""Request bodies are read completely before the request is handled. The size of each body and their total are limited.
+"""Reads request bodies completely before the request is handled. Limits the size of each body and of all together.
 
 Bodies of known callers (with a key, or staff) and of all others are counted separately, so that unknown callers cannot
 use up the memory of known ones.
@@ -19,8 +19,8 @@ ANONYMOUS_BYTES = 16 * 2**20
 CALLER_BYTES = 64 * 2**20
 
 
-# Maximum bytes by path, where staff may send more than LARGEST_BODY. The path is written here because `reverse` would
-# load all pages (9 MB), which a process that only serves MCP never needs.
+# Maximum bytes by path, where staff may send more than LARGEST_BODY. The path is literal, because `reverse` would load
+# all pages (9 MB), which a process that only serves MCP never needs.
 LARGE_BODIES = {"/admin/openapi/importedapi/import/": settings.LARGEST_DOCUMENT + FORM_BYTES}
 
 

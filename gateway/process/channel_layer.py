@@ -1,5 +1,5 @@
-"""The in-memory channel layer of the embedded default, safe to use from threads. What is sent to a group also reaches
-the groups of the other processes of `serve --workers`."""
+"""The in-memory channel layer of the embedded default, safe to use from threads. A message to a group also reaches the
+group's members in the other processes of `serve --workers`."""
 
 import asyncio
 from typing import Any
@@ -26,7 +26,7 @@ class EmbeddedChannelLayer(InMemoryChannelLayer):  # type: ignore[misc]
         announcements.tell(TOPIC, {"group": group, "message": message})
 
     def _heard(self, announced: dict[str, Any]) -> None:
-        if self.home is not None:  # otherwise this process has no receiver yet
+        if self.home is not None:  # None: this process has no receiver yet
             delivery = super().group_send(announced["group"], announced["message"])
             asyncio.run_coroutine_threadsafe(delivery, self.home)
 

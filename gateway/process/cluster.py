@@ -207,7 +207,7 @@ class Cluster:
 
 
 def obituary(name: str, process: asyncio.subprocess.Process) -> str:
-    """How a process has ended, as the subject and predicate of a sentence."""
+    """How a process has ended, as a sentence without its full stop."""
     code = process.returncode
     assert code is not None
     how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"

@@ -10,7 +10,7 @@ class Reach:
     commands."""
 
     def __init__(self) -> None:
-        self.is_looked_at = False
+        self.is_watched = False
         self.is_away = False
         self.wanted = threading.Event()
 

@@ -40,4 +40,4 @@ def worker_and_beat() -> Iterator[None]:
         beat.service.stop()
         worker.stop()
         thread.join(15)
-        reporter.stop()  # which task_processes.py has started
+        reporter.stop()  # task_processes.py has started it

@@ -1,4 +1,4 @@
-"""The first start: database, sample account, first admin and key."""
+"""The first start: creates the database, a sample account, the first admin and the first key."""
 
 import secrets
 from dataclasses import dataclass

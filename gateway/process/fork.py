@@ -1,4 +1,5 @@
-"""Work in a forked process, whose memory ends with it. For the start of a process, before it has threads."""
+"""Runs work in a forked process, which frees all its memory at the end. For the start of a process, before it has
+threads."""
 
 import multiprocessing
 import sys
@@ -15,7 +16,7 @@ def in_a_fork(work: Callable[[], Result]) -> Result:
     in this process. The other process ends with its work, even if this one has ended before."""
     if sys.platform != "linux":  # on macOS, libraries of the system may not be used after a fork
         return work()
-    from pebble.concurrent import process  # most starts need no fork
+    from pebble.concurrent import process  # loaded here, because most starts need no fork
 
     connections.close_all()  # two processes must not use one connection
     result: Result = process(mp_context=multiprocessing.get_context("fork"))(work)().result()

@@ -1,4 +1,4 @@
-"""Requests that hash passwords run one at a time, which leaves threads and CPUs free for all other requests.
+"""Lets requests that hash passwords run one at a time, which leaves threads and CPUs free for all other requests.
 
 A hash takes 0.3 s of CPU time. Each address has its own queue: a client that sends many guesses waits for its own
 requests, and delays every other client by at most one of them.
@@ -17,7 +17,7 @@ WAIT_SECONDS = 15.0
 PAUSE_SECONDS = 0.1  # between requests of one address: even a rejection without a hash costs rendering a page
 
 
-# Written here because `reverse` would load all pages (bodies.py).
+# Literal paths, because `reverse` would load all pages (bodies.py).
 HASHING_PATHS = frozenset({"/admin/login/", "/admin/password_change/"})
 
 

@@ -1,4 +1,4 @@
-"""Django's ASGI handler with reused threads, which start on a request only after its whole body has arrived."""
+"""Django's ASGI handler with reused threads. A thread starts on a request only after its whole body has arrived."""
 
 import asyncio
 import contextlib

@@ -37,7 +37,7 @@ class RequestLimits:
     body_seconds: float = 30.0
     head_bytes: int = 64 * 1024  # also for trailers and chunk extensions
     body_bytes: int = settings.LARGEST_BODY
-    # Maximum bytes of larger bodies, by path (the application checks the sender), and the time for them.
+    # The maximum bytes and seconds of larger bodies, by path. The application checks their sender.
     large_bodies: Mapping[str, int] = field(default_factory=dict)
     large_body_seconds: float = 300.0
     linger_seconds: float = 2.0  # for a client to read the rejection of its request
@@ -326,7 +326,7 @@ class BoundedHttp(HttpToolsProtocol):
         self._linger()
 
     def _record_rejection(self, error: CallError) -> None:
-        """Requests for pages, and those whose address has not arrived, are no calls."""
+        """Records a rejected call. Requests for pages, and requests whose address has not arrived, are not calls."""
         path = self.url.partition(b"?")[0].decode("latin-1") if hasattr(self, "url") else ""
         transport = next((each for start, each in TRANSPORTS.items() if path.startswith(start)), None)
         if transport is not None:

@@ -16,7 +16,7 @@ EVENT_WIDTH = 34  # characters
 COLOUR_MESSAGE = "color_message"  # uvicorn's message once more, with colour codes
 
 _OF_ALL_RECORDS = frozenset(vars(logging.makeLogRecord({})))
-# What a field would stand in the place of, if it had this name.
+# Names that the formatter uses itself. A field with such a name would replace the formatter's value.
 _COLUMNS = frozenset(
     ("timestamp", "level", "event", "logger", "logger_name", "stack", "exception", "_logger", "_name", "_record")
 )
@@ -24,7 +24,7 @@ _TO_BE_QUOTED = re.compile(r"""[ \t=\r\n"']""").search
 
 
 def _with_ids(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Adds the ids of the request or call that the line was logged in, and which of several workers logs it."""
+    """Adds the ids of the current request or call, and the worker's name if there are several workers."""
     event.pop(COLOUR_MESSAGE, None)
     if place.is_worker():
         event["worker"] = place.name_of(place.number())

@@ -1,4 +1,5 @@
-"""Where this process stands among those of one `manage.py serve --workers`: the parent is number 0."""
+"""This process's number among those of one `manage.py serve --workers`, and the sockets between them. The parent is
+number 0."""
 
 import os
 import socket
@@ -14,7 +15,7 @@ from context_protection.stores.shared_store import VARIABLE
 PARENT = 0
 DIRECTORY, NUMBER = "SLUICE_WORKERS", "SLUICE_WORKER"  # variables of the environment, set by the parent process
 PREFIX = "workers-"  # of the directory's name
-START_SECONDS = 60.0  # after which a parent process answers
+START_SECONDS = 60.0  # within which a starting parent process begins to answer
 LONGEST_PATH = 100  # bytes of a Unix socket's path; systems allow 104 to 108
 
 
@@ -42,7 +43,7 @@ def is_worker() -> bool:
 
 
 def socket_of(process: int) -> Path:
-    """Where a process answers the others."""
+    """The path of the socket on which a process answers the others."""
     folder = directory()
     assert folder is not None
     return folder / f"{process}.sock"
@@ -50,15 +51,15 @@ def socket_of(process: int) -> Path:
 
 @contextmanager
 def own_directory(data_dir: Path) -> Iterator[Path]:
-    """A private directory for the sockets, which this process and its children know. Those that a killed parent has
-    left behind are removed. Raises NoPlace."""
+    """A private directory for the sockets, passed to child processes by the environment. Removes directories that
+    killed parents left behind. Raises NoPlace."""
     _remove_abandoned(data_dir)
     path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=data_dir))
     try:
         store = path / "store.sock"
         if len(os.fsencode(store)) > LONGEST_PATH:
             raise NoPlace(
-                f"DATA_DIR is {data_dir}, which is too long for a Unix socket in it ({LONGEST_PATH} bytes in all); "
+                f"DATA_DIR is {data_dir}: the path of a Unix socket in it would exceed {LONGEST_PATH} bytes; "
                 "set DATA_DIR to a shorter path, or use --workers 1."
             )
         os.environ[DIRECTORY] = str(path)
@@ -76,7 +77,7 @@ def environment_of(worker: int) -> Mapping[str, str]:
 
 def _remove_abandoned(data_dir: Path) -> None:
     for folder in data_dir.glob(f"{PREFIX}*"):
-        with suppress(FileNotFoundError):  # another parent, which starts just now, has removed it
+        with suppress(FileNotFoundError):  # another parent that is starting has removed it
             is_young = time.time() - folder.stat().st_mtime < START_SECONDS  # another parent may be about to start
             if not is_young and not _answers(folder / f"{PARENT}.sock"):
                 rmtree(folder, ignore_errors=True)

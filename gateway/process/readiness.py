@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 1.0  # between two checks
 MARK_SECONDS = 600  # lifetime of this process's marker in Redis, whose loss shows that Redis has lost data
 PLENTY_BYTES = 16 * 2**20  # free disk space above which no test write is needed
-OLD_SECONDS = 10.0  # an older result is invalid: the thread has died or hangs
+OLD_SECONDS = 10.0  # an older result is invalid, because the thread has died or hangs
 logger = logging.getLogger(__name__)
 
 
@@ -64,7 +64,7 @@ class Readiness:
 
     async def start(self) -> None:
         self._ended.clear()
-        database.is_looked_at = True
+        database.is_watched = True
         await run_sync(_renew_connections)
         threading.Thread(target=self._run, name="readiness", daemon=True).start()
 
@@ -92,7 +92,7 @@ class Readiness:
             finally:
                 close_old_connections()
             database.wanted.wait(LOOK_SECONDS)
-        database.is_away = database.is_looked_at = False
+        database.is_away = database.is_watched = False
         self.close()
 
     def _note(self, seen: StoreCheck) -> None:

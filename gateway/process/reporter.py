@@ -1,6 +1,7 @@
-"""Reports on this process every few seconds, on a thread of its own, which no call waits for (telemetry/processes.py).
+"""Reports on this process every few seconds (telemetry/processes.py), on a thread of its own that no call waits for.
 
-The same thread finds out what no request would: that a new version runs, and that the tool list has become a search.
+The same thread records two events that no request triggers: a new version has started, or clients get search tools
+instead of all tools.
 """
 
 import logging
@@ -56,11 +57,11 @@ class Reporter:
         self._redis: redis.Redis | None = None
 
     def describe_tool_list(self, tool_list: ToolList) -> None:
-        """Registers {tokens, budget, tools, isSearch}, for processes that serve MCP."""
+        """Registers a function that returns {tokens, budget, tools, isSearch}, in processes that serve MCP."""
         self._tool_list = tool_list
 
     def start(self, kind: ProcessReport.ProcessKind) -> None:
-        """Starts the thread. In the embedded process, which is all kinds at once, it starts once."""
+        """Starts the thread, unless it runs: the embedded process is of all kinds at once, and reports as WEB."""
         if self._thread is None or kind == ProcessReport.ProcessKind.WEB:
             self.kind = kind
         if self._thread is None:
@@ -69,7 +70,7 @@ class Reporter:
             self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread, which deletes the report: this process is neither silent nor hung."""
+        """Ends the thread, which then deletes the report, so that this process does not appear hung."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join(SECONDS)

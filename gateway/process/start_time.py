@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 _imported = time.time()
-_CLOCK_TICKS = 100  # a second, of /proc on every Linux that Python supports
+_CLOCK_TICKS = 100  # per second, in /proc on every Linux that Python supports
 
 
 class Start:

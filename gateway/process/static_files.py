@@ -1,4 +1,4 @@
-"""Static files for pages, from memory of where they are."""
+"""Serves static files for pages, whose paths are in memory."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,8 @@ from servestatic.middleware import ServeStaticMiddleware
 
 
 class StaticFiles:
-    """Synchronous, unlike the middleware of servestatic that it asks. With a single asynchronous middleware in the
-    chain, Django changes threads for it and twice for each middleware above it."""
+    """Finds files with servestatic's middleware, but is synchronous. With a single asynchronous middleware in the
+    chain, Django would switch threads for it, and twice for each middleware above it."""
 
     sync_capable, async_capable = True, False
 
@@ -25,7 +25,7 @@ class StaticFiles:
 
 
 async def _nothing_else(request: HttpRequest) -> HttpResponseBase:
-    raise AssertionError("the files are looked up; servestatic answers no request itself")
+    raise AssertionError("servestatic only finds files here, and answers no request")
 
 
 def _response(file: Any, request: HttpRequest) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Celery's worker and beat report that they live, as web processes do. Celery loads this by CELERY_IMPORTS."""
+"""Lets Celery's worker and beat report on themselves, as web processes do. Celery loads this through CELERY_IMPORTS."""
 
 from celery.signals import beat_init, worker_ready
 
@@ -18,5 +18,5 @@ def report_beat(**_: object) -> None:
 
 
 def _report(kind: ProcessReport.ProcessKind) -> None:
-    announcements.start()  # the breakers of tasks are those of calls
+    announcements.start()  # tasks and calls share breakers
     reporter.start(kind)

@@ -1,6 +1,6 @@
-"""Connections whose request has not fully arrived: each has a deadline, and all of them are counted.
+"""Limits the time and the number of connections whose request has not fully arrived.
 
-They are counted per process and not per address, because behind a proxy all clients have the proxy's address.
+The number is limited per process and not per address, because behind a proxy all clients have the proxy's address.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-"""Loads what the first call would wait for: the token counter, and the patterns that find secrets. The process is ready
-without waiting for it; a call that comes sooner loads what it needs itself."""
+"""Loads in advance what the first call would otherwise wait for: the token counter, and the patterns that find secrets.
+The process is ready before this ends; a call that comes sooner loads what it needs itself."""
 
 import asyncio
 import logging
@@ -15,14 +15,14 @@ _running: set[asyncio.Task[None]] = set()  # the event loop holds only weak refe
 
 
 async def warm_up() -> None:
-    """Begins to load, and does not wait."""
+    """Starts loading, and does not wait."""
     task = asyncio.create_task(_warm_up())
     _running.add(task)
     task.add_done_callback(_running.discard)
 
 
 async def finish() -> None:
-    """Waits for what has begun: its thread tells the event loop when it is free."""
+    """Waits until loading has ended, because its thread reports the end to the event loop."""
     await asyncio.gather(*_running)
 
 
@@ -36,4 +36,4 @@ async def _warm_up() -> None:
 def _load() -> None:
     tokens.claude.estimate('{"items":[{"id":1}]}')
     redact({"note": "The doorCode is 4711.", "doorCode": 4711})
-    memory.return_free_memory()  # loading needed more for a moment
+    memory.return_free_memory()  # loading needs more memory than it keeps

@@ -44,7 +44,8 @@ def listen(host: str, port: int, *, variable: str = "PORT") -> socket.socket:
         listener.close()
         if getattr(error, "errno", None) == errno.EADDRINUSE:
             problem = (
-                f"Port {port} on {host} is taken. Stop what listens there, or choose another: {variable}={port + 1}"
+                f"Port {port} on {host} is in use. Stop the process that listens there, or choose another port: "
+                f"{variable}={port + 1}"
             )
             raise CannotListen(problem) from None
         raise CannotListen(f"Cannot listen on {host} port {port}: {error}. Set HOST and {variable}.") from None
@@ -64,7 +65,7 @@ def run(
 
 
 def configured(application: Any = "gateway.asgi:application", limits: RequestLimits | None = None) -> uvicorn.Config:
-    """uvicorn's configuration. Prepares this process for uvicorn, too."""
+    """uvicorn's configuration. Also prepares this process for uvicorn."""
     # uvicorn raises the signal again when it has stopped; without a handler, nothing after it would run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     # sse-starlette would cut every stream at the signal; `DrainingServer` lets them finish.
@@ -98,8 +99,8 @@ class DrainingServer(uvicorn.Server):
 
 
 class SmallWebSocket(WebSocketsSansIOProtocol):
-    """Frees the data of the handshake, which is a fifth of an idle socket's memory; and lets a client whose message is
-    rejected midway read the reason."""
+    """Frees the data of the handshake, a fifth of an idle socket's memory. Lets a client read why a message that it is
+    still sending is rejected."""
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

@@ -1,7 +1,7 @@
 """Shares an upstream's breaker among all processes: a failure in one process counts in all of them.
 
-Successes are announced only after a failure, so a call to a healthy upstream costs nothing. Each process reports to
-telemetry for itself, because a process that is killed never reports that its breaker has closed.
+Successes are announced only after a failure, so a call to a healthy upstream costs nothing. Telemetry records the
+breaker of each process separately, because a killed process never records that its breaker has closed.
 """
 
 import time

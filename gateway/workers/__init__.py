@@ -1,1 +1,1 @@
-"""`manage.py serve --workers N`: several processes behind one listener, and what they share."""
+"""`manage.py serve --workers N`: several processes behind one listener, and the state that they share."""

@@ -1,9 +1,9 @@
 """The parent process accepts all connections, and hands each to the worker that has the fewest.
 
-Workers that accept from one socket would not share evenly: the first that wakes takes most. Between the parent and each
-worker is one stream socket. Down goes a byte with each connection's file descriptor; up go reports of how many
-connections are open, and how many have been received in all. The first report says that the worker can answer, and the
-end of the stream that the other process is gone, or that the worker takes no more connections.
+Workers that accept from one socket would not share the load: the first to wake would take most connections. Instead, a
+stream socket links the parent to each worker. The parent sends one byte with each connection's file descriptor. The
+worker reports how many connections are open, and how many it has received in all. Its first report means that it can
+answer. The end of the stream means that the other process has ended, or that the worker takes no more connections.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 REPORT = struct.Struct("!II")  # open connections, connections received so far
-MOST_ON_THE_WAY = 64  # connections handed to a worker that it has not received
+MOST_ON_THE_WAY = 64  # connections handed to a worker that it has not yet received
 AT_ONCE = 64  # connections accepted before other work of the event loop
 RETRY_SECONDS = 1.0  # after the system has refused to accept
 GOODBYE_SECONDS = 1.0  # for the parent to notice that a worker stops
@@ -25,7 +25,7 @@ class WorkerLink:
     """The parent's end."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """`changed` is called after each report, and at the end."""
+        """`changed` is called after each report, and at the end of the stream."""
         self._own, self.workers_end = socket.socketpair()
         self._own.setblocking(False)
         self._changed = changed
@@ -45,11 +45,11 @@ class WorkerLink:
         return self.is_ready and self._handed - self._received < MOST_ON_THE_WAY
 
     def hand(self, connection: socket.socket) -> bool:
-        """Whether the worker will get the connection. The caller closes it here."""
+        """Sends the connection to the worker; False if that failed. The caller closes its own copy."""
         try:
             socket.send_fds(self._own, [b"c"], [connection.fileno()])
         except OSError:
-            self.is_ready = False  # it has ended, as the stream will say
+            self.is_ready = False  # the worker has ended
             return False
         self._handed += 1
         return True
@@ -79,8 +79,8 @@ class WorkerLink:
 
 
 class Distributor:
-    """Accepts on the listener from `open` on, while any worker can take a connection. Until then, connections wait in
-    the system."""
+    """Once opened, accepts connections while any worker can take one. Otherwise connections wait in the listener's
+    backlog."""
 
     def __init__(self, listener: socket.socket, links: Callable[[], Iterable[WorkerLink]]) -> None:
         self._listener, self._links = listener, links
@@ -117,7 +117,7 @@ class Distributor:
                 connection, _address = self._listener.accept()
             except BlockingIOError:
                 return
-            except OSError as error:  # no file descriptor is left, or the client has gone already
+            except OSError as error:  # no file descriptor is left, or the client has already disconnected
                 logger.warning("a connection was not accepted", extra={"error": str(error)})
                 self._pause()
                 self._loop.call_later(RETRY_SECONDS, self.resume)
@@ -133,7 +133,7 @@ class Distributor:
 
 class ReceivedConnections:
     """The worker's end. `take` is called on the event loop with each connection; `count` returns how many are open;
-    `ended` is called once when the parent is gone."""
+    `ended` is called once, when the parent has ended."""
 
     def __init__(
         self,
@@ -154,16 +154,16 @@ class ReceivedConnections:
         self.report()
 
     def report(self) -> None:
-        """To be called regularly. Sends what has changed since the last report."""
+        """Sends the counts if they have changed. To be called regularly."""
         now = self._count(), self._received
         if now != self._reported:
-            with suppress(OSError):  # the parent is busy, so the next report follows, or it is gone
+            with suppress(OSError):  # the parent is busy, and the next call reports, or it has ended
                 self._link.send(REPORT.pack(*now))
                 self._reported = now
 
     async def stop(self) -> None:
-        """Tells the parent to hand over nothing more, and takes what it has handed over until it knows."""
-        with suppress(OSError):  # it is gone
+        """Tells the parent to hand over no more connections, and takes those that it sends before it notices."""
+        with suppress(OSError):  # the parent has ended
             self._link.shutdown(socket.SHUT_WR)
         with suppress(TimeoutError):
             async with asyncio.timeout(GOODBYE_SECONDS):
@@ -184,7 +184,7 @@ class ReceivedConnections:
                 self._has_ended.set()
                 self._ended()
                 return
-            self._received += len(data)  # also those that came without their descriptor: they are on the way no more
+            self._received += len(data)  # also connections whose descriptor was lost: they are no longer on the way
             if not descriptors:
                 logger.warning("a connection was lost, because this process has no file descriptor left")
             for descriptor in descriptors:

@@ -1,4 +1,4 @@
-"""Documents between the processes of one parent, over Unix sockets: a length of four bytes, then MessagePack."""
+"""The format of documents between the processes of one parent: a length of four bytes, then MessagePack."""
 
 import asyncio
 import socket
@@ -15,7 +15,7 @@ def packed(document: Any) -> bytes:
 
 
 async def read(reader: asyncio.StreamReader) -> Any:
-    """Raises IncompleteReadError at the end."""
+    """The next document. Raises IncompleteReadError at the end of the stream, ConnectionError if it is too long."""
     size = _checked(int.from_bytes(await reader.readexactly(4), "big"))
     return msgpack.unpackb(await reader.readexactly(size), strict_map_key=False)
 

@@ -1,7 +1,7 @@
-"""The processes of one parent ask each other: each answers on a Unix socket of its own.
+"""Lets the processes of one parent ask each other questions. Each answers on a Unix socket of its own.
 
-A question has a name and one answer, for the sums that one of them shows for all. Other conversations are whole
-requests (relay.py).
+A question is a name, and gets one answer: this is how one process shows the sums of all. A conversation is longer, such
+as a relayed HTTP request (relay.py).
 """
 
 import asyncio
@@ -19,7 +19,7 @@ ANSWER_SECONDS = 3.0  # for all others together
 QUESTION = "question"
 logger = logging.getLogger(__name__)
 
-Answer = Callable[[], Any]  # blocks; MessagePack can carry what it returns
+Answer = Callable[[], Any]  # blocks; returns a value for MessagePack
 Conversation = Callable[[Any, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 _answers: dict[str, Answer] = {}
@@ -28,20 +28,20 @@ _servers: dict[asyncio.AbstractEventLoop, asyncio.Server] = {}
 
 
 def answer_with(question: str, answer: Answer) -> None:
-    """Registers how this process answers."""
+    """Registers this process's answer to a question."""
     _answers[question] = answer
 
 
 def converse_with(name: str, conversation: Conversation) -> None:
-    """Registers what happens on a connection whose first document is {name: …}."""
+    """Registers the handler of connections whose first document is {name: …}."""
     _conversations[name] = conversation
 
 
 async def start() -> None:
-    """Begins to answer, in a process that has others beside it."""
+    """Begins to answer, if this process is one of several."""
     if place.directory() is not None:
         path = place.socket_of(place.number())
-        path.unlink(missing_ok=True)  # of a process that was killed and whose place this one takes
+        path.unlink(missing_ok=True)  # left by a killed process with the same number
         _servers[asyncio.get_running_loop()] = await asyncio.start_unix_server(_serve, path)
 
 
@@ -57,7 +57,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
         if name in _conversations:
             await _conversations[name](content, reader, writer)
         elif name != QUESTION or content not in _answers:
-            logger.warning("another process asked what this one does not answer", extra={"question": name})
+            logger.warning("another process asked an unknown question", extra={"question": name})
         else:
             writer.write(frames.packed(await asyncio.to_thread(_answers[content])))
             await writer.drain()
@@ -90,7 +90,7 @@ def _asked(question: str, deadline: float) -> list[socket.socket]:
                 connection.connect(str(path))
                 connection.sendall(frames.packed({QUESTION: question}))
                 asked.append(connection)
-            except OSError:  # it was killed, or is about to start
+            except OSError:  # the other process was killed, or is about to start
                 connection.close()
     return asked
 
@@ -105,5 +105,5 @@ def _received(asked: list[socket.socket], deadline: float) -> list[Any]:
 
 
 def _wait_until(deadline: float, connection: socket.socket) -> None:
-    """After the deadline, what is there already is still read."""
+    """Sets the connection's timeout. After the deadline it is 0, so that data which has arrived is still read."""
     connection.settimeout(max(0.0, deadline - time.monotonic()))

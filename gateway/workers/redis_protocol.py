@@ -1,4 +1,4 @@
-"""Redis' protocol (RESP 2) on the side of a server: requests are arrays of byte strings."""
+"""The server side of Redis's protocol (RESP 2). Requests are arrays of byte strings."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ LARGEST = 8 * 2**20  # bytes of one argument
 
 
 class NotRedis(Exception):
-    """The bytes are no request of this protocol."""
+    """The bytes are not a request of this protocol."""
 
 
 async def read_request(reader: asyncio.StreamReader) -> list[bytes] | None:
@@ -34,7 +34,7 @@ def _size(line: bytes, kind: bytes) -> int:
 
 
 def reply(value: Any) -> bytes:
-    """None, numbers, texts (a status), bytes, sequences of these, and exceptions."""
+    """Encodes None, numbers, texts (as a status), bytes, sequences of these, and exceptions."""
     match value:
         case None:
             return b"$-1\r\n"

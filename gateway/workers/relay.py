@@ -16,7 +16,7 @@ SCOPE_KEYS = ("type", "asgi", "http_version", "server", "client", "scheme", "met
 
 
 class WorkerGone(Exception):
-    """The other worker cannot be reached. Nothing of the request was read, and no answer was sent."""
+    """The other worker cannot be reached. No part of the request was read, and no answer was sent."""
 
 
 def serve_with(application: Any) -> None:
@@ -32,7 +32,7 @@ def serve_with(application: Any) -> None:
 
         async def send(message: dict[str, Any]) -> None:
             writer.write(frames.packed(message))
-            with suppress(OSError):  # the client has left, as `receive` says
+            with suppress(OSError):  # the client has disconnected, which `receive` reports
                 await writer.drain()
 
         await application(_unpacked(request), receive, send)
@@ -41,8 +41,8 @@ def serve_with(application: Any) -> None:
 
 
 async def relay(worker: int, scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Has `worker` answer the request. Raises WorkerGone. Raises ConnectionError if that worker ends in the middle of
-    its answer while the client still waits."""
+    """Has `worker` answer the request. Raises WorkerGone, or ConnectionError if that worker ends in the middle of its
+    answer while the client still waits."""
     try:
         reader, writer = await asyncio.open_unix_connection(place.socket_of(worker))
     except OSError:
@@ -52,7 +52,7 @@ async def relay(worker: int, scope: dict[str, Any], receive: Any, send: Any) -> 
     try:
         await _answer(reader, send)
     except ConnectionError:
-        if not from_client.done():  # otherwise the client has left, and nobody needs the end of the answer
+        if not from_client.done():  # otherwise the client has disconnected, and needs no answer
             raise
     finally:
         from_client.cancel()
@@ -60,7 +60,7 @@ async def relay(worker: int, scope: dict[str, Any], receive: Any, send: Any) -> 
 
 
 async def _pass_on(receive: Any, writer: asyncio.StreamWriter) -> None:
-    """Sends the other worker what the client sends, until the client leaves."""
+    """Passes the client's messages on to the other worker, until the client disconnects."""
     message = {"type": ""}
     while message["type"] != "http.disconnect":
         message = await receive()
@@ -85,7 +85,7 @@ async def _answer(reader: asyncio.StreamReader, send: Any) -> None:
 
 
 async def _send_unavailable(send: Any) -> None:
-    """The answer if the other worker ends before it has begun its own."""
+    """Sends the answer if the other worker ends before it begins its own."""
     headers = [(b"retry-after", b"1"), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 503, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

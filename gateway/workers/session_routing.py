@@ -1,5 +1,5 @@
-"""Requests of a session go to the worker that it lives in. That worker's number is part of what names the session: the
-id over Streamable HTTP, and the path to which a client of server-sent events posts.
+"""Routes each request of a session to the worker that has the session. The worker's number is part of the session's id
+over Streamable HTTP, and of the path to which a client of server-sent events posts.
 
 WebSockets, and requests without a session, are served by whichever worker has their connection.
 """
@@ -16,8 +16,8 @@ MESSAGES = re.compile(r"/mcp/sse/messages/([1-9][0-9]{0,3})/?")
 
 
 class SessionRouting:
-    """Wraps the ASGI application of HTTP requests, which knows its sessions' ids without the number. `is_stateful`:
-    whether Streamable HTTP has sessions."""
+    """Wraps the ASGI application of HTTP requests, whose own session ids have no number. `is_stateful`: whether
+    Streamable HTTP has sessions."""
 
     def __init__(self, application: Any, *, is_stateful: bool) -> None:
         self._application, self._is_stateful = application, is_stateful
@@ -29,7 +29,7 @@ class SessionRouting:
                 await relay(owner, scope, receive, send)
                 return
             except WorkerGone:
-                pass  # and its sessions with it, as the application will say
+                pass  # its sessions are lost too, which the application reports
         await self.serve(scope, receive, send)
 
     async def serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -1,7 +1,8 @@
-"""The store that the workers of one parent process share without a Redis: the commands of Redis that Sluice's shared
-facts need (context_protection/stores/shared_store.py), answered by the parent on a Unix socket.
+"""The store that the workers of one parent process share if there is no Redis. On a Unix socket, the parent answers the
+Redis commands that Sluice's shared state needs (context_protection/stores/shared_store.py).
 
-So a fact has one implementation, whatever it is stored in. All is in memory, and ends with the parent.
+So shared state has one implementation, with and without Redis. Everything is in memory, and is lost when the parent
+ends.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from gateway.upstreams.limits import RESERVE, SlidingWindow
 from gateway.workers.redis_protocol import NotRedis, read_request, reply
 
 MICROSECONDS = 1e6
-UNREAD_BYTES = 4 * 2**20  # that a listener may leave unread before it is disconnected
+UNREAD_BYTES = 4 * 2**20  # a listener with more unread bytes is disconnected
 
 
 class Memory:
@@ -37,7 +38,7 @@ class Memory:
         self._until.pop(key, None)
 
     def change(self, key: bytes, value: Any) -> None:
-        """Sets the value without a change of its expiry."""
+        """Sets the value and keeps its expiry."""
         self._values[key] = value
 
     def expire(self, key: bytes, seconds: float) -> bool:
@@ -58,7 +59,7 @@ class Memory:
 
 
 class StoreConnection:
-    """One connection. It receives what is published to its channels."""
+    """One client connection. It receives the messages published to its channels."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self.writer = reader, writer
@@ -90,7 +91,7 @@ class SharedStore:
         client = StoreConnection(reader, writer)
         try:
             while (request := await read_request(reader)) is not None:
-                if request:  # Redis, too, does not answer an empty one
+                if request:  # like Redis, does not answer an empty request
                     client.send(await self._answer(client, request))
         except (NotRedis, OSError):
             pass
@@ -114,7 +115,7 @@ class SharedStore:
                     return await self._pop(client, *arguments)
             known = COMMANDS.get(command)
             return known(self, *arguments) if known else ValueError(f"unknown command '{command}'")
-        except (TypeError, ValueError) as error:  # arguments that no client of ours sends
+        except (TypeError, ValueError) as error:  # invalid arguments, which our own clients never send
             return error
 
     # -- Values -------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ class SharedStore:
         return self._memory.get(key)
 
     def set(self, key: bytes, value: bytes, *options: bytes) -> Any:
-        """Of the options, only the expiry: EX seconds or PX milliseconds."""
+        """Supports only the options for an expiry: EX seconds or PX milliseconds."""
         self._memory.set(key, value)
         match [option.upper() for option in options[:1]]:
             case [b"EX"]:
@@ -179,7 +180,7 @@ class SharedStore:
         return [b"unsubscribe", channel, len(client.channels)]
 
     def push(self, key: bytes, value: bytes) -> Any:
-        """Hands the value to whoever waits for it longest, or keeps it."""
+        """Hands the value to the client that has waited longest, or stores it."""
         for client, future in self._waiting.get(key, ()):
             if not (future.done() or client.has_left):
                 future.set_result(value)
@@ -206,7 +207,7 @@ class SharedStore:
     # -- Rates --------------------------------------------------------------------------------------
 
     def evaluate(self, script: bytes, count: bytes, key: bytes, *arguments: bytes) -> Any:
-        """Of all scripts, only that of rates."""
+        """Supports only the script of rate limits."""
         known = self._scripts.get(script)
         return known(key, arguments) if known else ValueError("unknown script")
 

@@ -1,7 +1,8 @@
 """Keeps the worker processes of `manage.py serve --workers` running: starts them, replaces those that end, stops all.
 
-At the start, every worker must come up: one that cannot ends all, with the reason. Later, a worker that has ended is
-replaced. If its successors end too, or cannot be started, each waits longer, while the others go on answering.
+At the start, every worker must come up: if one fails, all are stopped, and the error gives the reason. Later, a worker
+that ends is replaced. If its successors end too, or cannot be started, the pause before each grows. The other workers
+keep answering.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ from gateway.workers.store import SharedStore
 
 READY_SECONDS = 60.0  # for a worker to start
 STOP_SECONDS = 13.0  # for workers to let calls finish, and to end; after that they are killed
-STEADY_SECONDS = 10.0  # a worker that has run for so long is replaced at once
+STEADY_SECONDS = 10.0  # a worker that has run longer than this is replaced at once
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class CannotStart(Exception):
 
 
 class Worker:
-    """One process, and the link over which it gets connections."""
+    """One worker process, and the link over which it gets connections."""
 
     def __init__(self, name: str, process: asyncio.subprocess.Process, link: WorkerLink) -> None:
         self.name, self.process, self.link = name, process, link
@@ -69,7 +70,7 @@ class Worker:
         return self.link.has_been_ready.is_set() and time.monotonic() - self._started_at > STEADY_SECONDS
 
     async def comes_up(self) -> bool:
-        """Whether it can answer. One that takes too long is killed."""
+        """Waits until the worker can answer; False if it ends before. Kills a worker that takes too long."""
         ready, ended = (asyncio.ensure_future(each) for each in (self.link.has_been_ready.wait(), self.process.wait()))
         await asyncio.wait([ready, ended], timeout=READY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done() and not ended.done():
@@ -112,7 +113,7 @@ class Supervisor:
                 await self._stop()
 
     async def _share(self, shared: AsyncExitStack) -> None:
-        """Answers what the workers ask their parent, until `shared` exits."""
+        """Answers the workers' requests to their parent, until `shared` exits."""
         if not shared_url():
             path = self._directory / "store.sock"
             store = await SharedStore().start(path)
@@ -132,7 +133,7 @@ class Supervisor:
                 "The others are stopped."
             )
         self._up += 1
-        if self._up == self._count:  # the first to come up would get all connections, and keep them
+        if self._up == self._count:  # before that, the first worker to come up would get all connections
             self._distributor.open()
         pause = 0.0
         while True:
@@ -145,7 +146,7 @@ class Supervisor:
                 logger.info("%s (process %d) answers", worker.name, worker.process.pid)
 
     async def _successor(self, number: int, pause: float) -> tuple[Worker, float]:
-        """Starts one after the pause, as often as it takes. With the last pause."""
+        """Starts a new worker after the pause, and retries until one starts. Returns it with the last pause."""
         while True:
             await asyncio.sleep(pause)
             try:

@@ -1,4 +1,4 @@
-"""A worker process: a web server whose connections the parent process hands over."""
+"""A worker process: a web server that gets its connections from the parent process."""
 
 import asyncio
 import logging
@@ -14,7 +14,8 @@ logger = logging.getLogger(__name__)
 
 
 def run(descriptor: int) -> None:
-    """Serves until SIGTERM, or until the parent is gone. `descriptor`: of the socket to the parent."""
+    """Serves until SIGTERM, or until the parent has ended. `descriptor`: the file descriptor of the socket to the
+    parent."""
     HandedServer(configured(), descriptor).run(sockets=[])
 
 
@@ -49,7 +50,7 @@ class HandedServer(DrainingServer):
 
     def _arrived(self, task: asyncio.Task[Any]) -> None:
         self._arriving.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:  # the client has gone already
+        if not task.cancelled() and (error := task.exception()) is not None:  # the client has already disconnected
             logger.debug("a connection was not taken", extra={"error": type(error).__name__})
 
     def _protocol(self) -> asyncio.Protocol:

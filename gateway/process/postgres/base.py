@@ -62,7 +62,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Called once for each connection of the pool. In processes that answer calls, sets timeouts for locks and
         statements; tasks and migrations have neither."""
         changed: bool = super()._configure_connection(connection)  # type: ignore[misc]
-        if database.is_looked_at:
+        if database.is_watched:
             for name, seconds in (("lock_timeout", LOCK_SECONDS), ("statement_timeout", STATEMENT_SECONDS)):
                 connection.execute("SELECT set_config(%s, %s, false)", [name, str(int(seconds * 1000))])
         return changed

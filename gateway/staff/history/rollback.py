@@ -15,7 +15,7 @@ from simple_history.models import registered_models
 
 from context_protection.configuration.changes import SECRETS, compared_fields, difference, value_in_words
 from context_protection.reasons import give_reason
-from gateway.change_events import COME_BY_THEMSELVES, words_for
+from gateway.change_events import ADDED_AUTOMATICALLY, words_for
 
 VERBS = {"create": "add", "change": "change", "delete": "delete"}  # the permission that each action needs
 
@@ -157,7 +157,7 @@ def _removed(instance: models.Model) -> ObjectRollback | str:
 def _is_whole(model: type[models.Model]) -> bool:
     """Whether a history has all of an object that a person made, so that it can be deleted and made again."""
     left_out = model.history.model._history_excluded_fields  # type: ignore[attr-defined]
-    return not left_out and model._meta.model_name not in COME_BY_THEMSELVES
+    return not left_out and model._meta.model_name not in ADDED_AUTOMATICALLY
 
 
 def _may(user: Any, step: ObjectRollback) -> bool:

@@ -76,7 +76,7 @@ async def test_what_a_process_does_not_answer_is_refused_without_a_traceback(
     await peers.stop()
     (record,) = caplog.records
     assert record.exc_info is None
-    assert "does not answer" in record.message
+    assert "unknown question" in record.message
 
 
 # -- Requests ---------------------------------------------------------------------------------------
