@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 
-NICENESS = 5  # under load, gives the thread a third of the CPU time of one that answers calls
+NICENESS = 5  # under load, gives this thread a third of the CPU time of a thread that answers calls
 
 
 class YieldingHasher(PBKDF2PasswordHasher):

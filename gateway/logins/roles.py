@@ -1,8 +1,8 @@
 """The roles of staff: groups that exist after `migrate`, with the permissions that are declared here.
 
-Each `migrate` sets the permissions of these four groups anew. Whoever needs another mix makes a group of another name,
-which nothing here touches. A person may have several groups. A model of the admin that no role may see or change fails
-a test, so that each new one is a decision; docs/operators.md says what each role may.
+Each `migrate` resets the permissions of these four groups. For other combinations, create a group with another name,
+which is not changed here. A person may be in several groups. A test fails for a model of the admin that no role may see
+or change, so that each new model requires a decision. docs/operators.md says what each role may do.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ VIEWER = frozenset().union(
     _may("view", "rollouts", "rollout"),
     _may("view", "upstreams", "upstreamapi"),
 )
-# Looks into calls: their masked values, and what the same call answers now.
+# Also sees the masked values of calls, and may run a call again.
 ENGINEER = VIEWER.union(
     _may("add change delete", "experiments", "experiment"),
     _may("add change delete", "telemetry", "kepttool"),
@@ -49,12 +49,13 @@ OPS = VIEWER.union(
     _may("add change delete", "rollouts", "rollout"),
     _may("change", "upstreams", "upstreamapi"),
 )
-ADMIN = "admin"  # has every permission: people, credentials of upstreams, and all that the others may
+ADMIN = "admin"  # has every permission: people, credentials of upstreams, and those of the other roles
 ROLES: Mapping[str, frozenset[str]] = {"viewer": VIEWER, "engineer": ENGINEER, "ops": OPS}
 
 
 def create(using: str = "default", apps: Apps | None = None, **_: Any) -> None:
-    """A receiver of post_migrate, for the last app: the permissions of all are there. Writes only what differs."""
+    """A receiver of post_migrate, connected for the last app, when the permissions of all apps exist. Writes only what
+    differs."""
     registry = apps or installed
     try:
         groups, permissions = (

@@ -1,1 +1,1 @@
-"""Where staff decide: budgets with previews, rollouts and experiments, tools, keys, history, the playground."""
+"""The pages of staff: budgets with previews, rollouts and experiments, tools, keys, history, the playground."""

@@ -17,7 +17,7 @@ def preview(page: Page, threshold: int) -> None:
     """Types the value; the effect follows, and nothing is saved."""
     page.goto(BUDGET)
     page.get_by_label("Budget", exact=True).fill(str(threshold))
-    expect(page.locator("#effect")).to_contain_text(re.compile(r"would be (longer|shorter|answered otherwise)"))
+    expect(page.locator("#effect")).to_contain_text(re.compile(r"would be (longer|shorter|answered differently)"))
 
 
 def save(page: Page, reason: str) -> None:

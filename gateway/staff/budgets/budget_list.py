@@ -1,4 +1,4 @@
-"""The list of budgets: all tools and each one, with what applies to it, before any budget exists."""
+"""The list of budgets: what applies to all tools and to each tool, even before any budget is saved."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -26,7 +26,7 @@ from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.queries import Span
 
 MONTH = timedelta(days=30)
-MOST_RECOMMENDED = 20  # tools that are looked at closely: each takes a query
+MOST_RECOMMENDED = 20  # tools that get a recommendation; each takes a query
 SHOWN = ("token_budget_threshold", "hard_cap", "default_page_size")
 COLUMNS = (
     TableColumn("scope", "For", is_number=False),
@@ -160,7 +160,7 @@ def _value(scope: BudgetScope, now: Budgets, name: str) -> Cell:
 
 
 def _source(scope: BudgetScope, now: Budgets) -> str:
-    """Where the three values are from, in words: one if it is the same for all."""
+    """The sources of the three values, in words; only one if they are all the same."""
     words = [now.source(scope, name).words(scope) for name in SHOWN]
     return ", ".join(dict.fromkeys(words))
 
@@ -169,7 +169,7 @@ def _source(scope: BudgetScope, now: Budgets) -> str:
 
 
 def _recommendations(address: Address, by_tool: Mapping[str, CallFigures]) -> Mapping[str, Recommendation]:
-    """Those of the tools that most often exceed their budget."""
+    """The recommendations for the tools that most often exceed their budget."""
     over = {
         name: each
         for name, each in by_tool.items()

@@ -66,7 +66,7 @@ def budget(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
 @page(needs=CHANGE)
 @require_POST
 def undo(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
-    """Field `version`: the newest version of the budget's history."""
+    """POST field: `version`, the newest version of the budget's history."""
     scope, version = _scope(request, name), _opened_at(request)
     if not version:
         messages.error(
@@ -79,7 +79,7 @@ def undo(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
         messages.error(request, f"Not undone: {_who(overtaken.version)} since then.")
     except ValidationError as error:
         messages.error(
-            request, f"Not undone, because the values of before are not valid now: {' '.join(error.messages)}"
+            request, f"Not undone, because the earlier values are no longer valid: {' '.join(error.messages)}"
         )
     return HttpResponseRedirect(scopes.link_to(scope))
 
@@ -111,13 +111,13 @@ def _after(request: HttpRequest, scope: BudgetScope, saved: storage.SavedBudget)
 
 
 def _recommended(address: Address, scope: BudgetScope) -> Recommendation | None:
-    """For one tool and all keys."""
+    """None unless the scope is one tool for all keys."""
     is_one = scope.breadth is Breadth.OPERATION and not scope.caller
     return recommendation(address, facts.tools.get(scope.operation)) if is_one else None
 
 
 def _taken(form: BudgetForm, advice: Recommendation) -> list[tuple[str, str]]:
-    """The fields of a form that saves the recommendation: the stored values with its own, and the reason."""
+    """The fields of a form that saves the recommendation: the stored values, replaced by its own, and the reason."""
     kept = {name: str(value) for name, value in form.stored.items() if value is not None and name in form.names}
     reason = f"Recommendation. {advice.basis}"[:LONGEST_REASON]
     return [*{**kept, **advice.values}.items(), (REASON, reason)]
@@ -209,7 +209,7 @@ def _history_link(request: HttpRequest, form: BudgetForm) -> str:
 
 
 def _stronger(scope: BudgetScope, now: Budgets) -> list[tuple[str, str]]:
-    """The budgets that win over this one for some of its calls: words and link."""
+    """The title and link of each budget that overrides this one for some of its calls."""
     others = [each for each in now.admin if each.rank > scope.rank and _overlap(each, scope)]
     return [(scopes.title_of(each), scopes.link_to(each)) for each in sorted(others, key=lambda each: each.rank)]
 
@@ -227,11 +227,11 @@ def _sentence(found: Forecast, *, is_new: bool) -> str:
     if not found.calls:
         return "No calls in 30 days, so there is no forecast. You can paste a response below."
     if not is_new:
-        return "As these calls are answered now. Type a new value to see its effect."
+        return "This is how these calls are answered now. Type a new value to see its effect."
     if not found.changed:
-        return f"None of the last {wording.plural(found.calls, 'call')} would be answered otherwise."
+        return f"None of the last {wording.plural(found.calls, 'call')} would be answered differently."
     now, new = found.now.tokens, found.new.tokens
-    how = "answered otherwise" if now == new else "longer" if new > now else "shorter"
+    how = "answered differently" if now == new else "longer" if new > now else "shorter"
     refused = f"{wording.whole(found.new.refused)} would be refused." if found.new.refused else "None would be refused."
     return (
         f"{wording.whole(found.changed)} of the last {wording.plural(found.calls, 'call')} would be {how}: "

@@ -1,4 +1,4 @@
-"""The form of one scope's budget. It refuses what would change nothing, and asks before a dangerous change."""
+"""The form of one scope's budget. It rejects a save that would change nothing, and asks before a dangerous change."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -46,7 +46,7 @@ class BudgetForm(TokenBudgetForm):
 
     @cached_property
     def has_valid_values(self) -> bool:
-        """Whether the values are valid, so that their effect can be shown, though they may not be saved."""
+        """Whether the values are valid, so that their effect can be shown even if saving them is refused."""
         return self.is_valid()
 
     @property
@@ -70,7 +70,7 @@ class BudgetForm(TokenBudgetForm):
         return text
 
     def add_error(self, field: str | None, error: Any) -> None:
-        """Also takes errors of settings that the page does not show: they stand above the form."""
+        """Shows errors of settings that are not on the page above the form."""
         if field is None and isinstance(error, ValidationError) and hasattr(error, "error_dict"):
             mine = {name: each for name, each in error.error_dict.items() if name in self.fields}
             others = [each for name, every in error.error_dict.items() if name not in self.fields for each in every]
@@ -101,7 +101,7 @@ class BudgetForm(TokenBudgetForm):
         return not self.questions and not self.errors
 
     def _unknown_withheld(self) -> list[str]:
-        """The names among new withheld fields that are misspelt, or of fields that no answer at hand shows."""
+        """The newly withheld field names that no available answer has, for example because they are misspelt."""
         text = self.values.get("withheld_fields")
         if not text or text == self.stored.get("withheld_fields"):
             return []
@@ -117,13 +117,13 @@ class BudgetForm(TokenBudgetForm):
         if all(value is None for value in new.values()):
             return NOTHING_TO_SAVE + (" To inherit all, remove this budget." if self.instance.pk else "")
         if new == self.stored:
-            return "Nothing to save: these are the values that are saved already."
+            return "Nothing to save: these values are already saved."
         now = policies.with_last_good(TokenBudget.objects.budgets())
         changed = [name for name in new if new[name] != self.stored.get(name)]
         policy = now.with_budget(self.scope, {}).resolve(self.scope)
         if all(self.stored.get(name) is None and getattr(policy, name) == new[name] for name in changed):
-            said = ", ".join(
+            unchanged = ", ".join(
                 f"{SETTINGS[name].canonical_name} is {SETTINGS[name].shown(new[name])}" for name in changed
             )
-            return f"Nothing would change: {said} already. Leave it empty to inherit it."
+            return f"Nothing would change: {unchanged} already. Leave it empty to inherit it."
         return ""

@@ -1,4 +1,4 @@
-"""Settings in the query of a link, with which it fills in a form."""
+"""Settings in the query string of a link, which fill in a form."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -30,9 +30,9 @@ class CallChoice:
 
 @dataclass(frozen=True, slots=True)
 class RealCall:
-    """`comparison`: None before one is chosen. `may_see`: its text too, not only its figures. `note`: why no call is
-    offered, or why there is no text. `may_read`: the chosen call is answered only by a request to its upstream, which
-    this person may send."""
+    """`comparison`: None before a call is chosen. `may_see`: also the text of the answers, not only the figures.
+    `note`: why no call is offered, or why there is no text. `may_read`: the chosen call needs a request to its
+    upstream, which this person may send."""
 
     choices: Sequence[CallChoice]
     pasted: str = ""

@@ -18,7 +18,7 @@ def link_to(scope: BudgetScope) -> str:
 
 
 def scope_at(name: str, caller: str) -> BudgetScope | None:
-    """None: there is no such tool or connector."""
+    """None if there is no such tool or connector."""
     if name == ANY:
         return BudgetScope(caller=caller)
     if name.startswith(CONNECTOR):

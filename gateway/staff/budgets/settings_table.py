@@ -14,7 +14,7 @@ from context_protection.layers.declarations import declared
 from gateway.staff.budgets.form import BudgetForm
 from gateway.staff.budgets.scopes import covered, link_to
 
-# Settings that concern some kinds of tools only; the others concern all.
+# Settings that concern only some kinds of tools; the others concern all.
 KINDS: Mapping[str, frozenset[Kind]] = {
     "default_page_size": frozenset({Kind.LIST}),
     "max_page_size": frozenset({Kind.LIST}),
@@ -27,7 +27,7 @@ KINDS: Mapping[str, frozenset[Kind]] = {
     "chunk_size": frozenset({Kind.TEXT}),
     "chunk_tokens": frozenset({Kind.TEXT}),
 }
-# The names on screens that differ from the setting's own.
+# Labels on the page that differ from the setting's name.
 LABELS: Mapping[str, str] = {
     "token_budget_threshold": "Budget",
     "hard_cap": "Hard cap",
@@ -45,13 +45,13 @@ LABELS: Mapping[str, str] = {
     "withheld_fields": "Withheld fields",
 }
 FIRST = ("token_budget_threshold", "hard_cap", "ruler", "default_page_size")  # never folded
-UNITS = {"seconds": "seconds"}  # labels say the others
+UNITS = {"seconds": "seconds"}  # the labels contain other units
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetLine:
     """One setting. `source`: where its value is from, with a link to the budget that sets it. `reach`: how many of the
-    scope's tools a new value would change. `elsewhere`: why this scope cannot set it, where there is no field."""
+    scope's tools a new value would change. `elsewhere`: why this scope cannot set it, if there is no field."""
 
     name: str
     label: str
@@ -95,7 +95,7 @@ def groups_of(scope: BudgetScope, budgets: Budgets, form: BudgetForm) -> tuple[B
     lines = {
         name: _line(setting, scope, budgets, policy, tools, form)
         for name, setting in SETTINGS.items()
-        if concerns(setting, scope) or setting.whole_connectors_only  # is in force here too
+        if concerns(setting, scope) or setting.whole_connectors_only  # the latter are in force here too
     }
     first = BudgetLineGroup("Budget", [lines[name] for name in FIRST if name in lines], is_open=True)
     groups = []
@@ -132,7 +132,7 @@ def label_of(setting: Setting) -> str:
 
 
 def _reach(name: str, scope: BudgetScope, budgets: Budgets, tools: Sequence[str]) -> str:
-    """Empty for one tool. A stronger budget keeps its value."""
+    """How many of the tools a new value changes: those with a stronger budget keep their value. Empty for one tool."""
     if scope.breadth is Breadth.OPERATION or not tools:
         return ""
     sources = [budgets.source(BudgetScope(tool, caller=scope.caller), name).scope for tool in tools]

@@ -1,4 +1,5 @@
-"""Saves, removes and restores the budget of a scope, and says how fast and how far the change has come."""
+"""Saves, removes and restores the budget of a scope, and reports how soon the change is in force in how many
+processes."""
 
 import time
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from telemetry import processes, wording
 
 @dataclass(frozen=True, slots=True)
 class SavedBudget:
-    """`version`: of its history, which can be undone. `sentence`: what was done, and where it is in force."""
+    """`version`: the history entry, which can be undone. `sentence`: what was done, and where it is in force."""
 
     version: int
     sentence: str
@@ -63,7 +64,7 @@ def remove(scope: BudgetScope, reason: str, *, opened_at: int) -> SavedBudget:
 
 def undo(scope: BudgetScope, version: int) -> SavedBudget:
     """Restores what the budget was before that version, which must be the newest. Raises Overtaken, and ValidationError
-    if those values are not valid any more."""
+    if those values are no longer valid."""
     began = time.perf_counter()
     with transaction.atomic():
         _check_newest(scope, version)
@@ -103,11 +104,11 @@ def _check_newest(scope: BudgetScope, version: int) -> None:
         raise Overtaken(newest)
 
 
-# -- How far it has come ----------------------------------------------------------------------------
+# -- In force in how many processes -----------------------------------------------------------------
 
 
 def _saved(scope: BudgetScope, verb: str, began: float) -> SavedBudget:
-    """`began`: time.perf_counter() before the save. A commit returns when the change is announced."""
+    """`began`: time.perf_counter() before the save. The commit returns after the change was announced."""
     took = wording.milliseconds((time.perf_counter() - began) * 1000)
     version = newest_version(scope)
     assert version is not None, "a change of a budget is kept in its history"
@@ -121,8 +122,8 @@ def _reach_sentence(took: str) -> str:
 
 
 def reach() -> tuple[int, int]:
-    """The processes that use the newest revision, and all that live. A file's revision is read by the next call of each
-    process; a shared one is confirmed by those that listen."""
+    """How many processes use the newest revision, and how many there are. A revision in a file is read by the next call
+    of each process; a shared one is confirmed by the processes that listen."""
     if revisions.confirmed is not None:
         return revisions.confirmed
     count = max(1, len(processes.alive()))

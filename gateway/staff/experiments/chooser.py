@@ -12,7 +12,7 @@ from gateway.staff.rollouts.chooser import SplitChooser
 @dataclass(frozen=True)
 class ShadowChooser:
     """An experiment in shadow mode: it gives no caller an arm. It is loaded and frozen with the configuration, so that
-    a call knows without a query whether it is sized."""
+    no query is needed to find out whether a call is sized."""
 
     experiment: int
     patterns: tuple[str, ...]
@@ -26,8 +26,8 @@ class ShadowChooser:
 
 
 def choosers() -> Sequence[ArmChooser]:
-    """Those of all running experiments, the oldest first. They come after rollouts: a call that both concern belongs to
-    the rollout. Queries."""
+    """The choosers of all running experiments, oldest first. Rollouts take precedence: a call that matches both belongs
+    to the rollout. Queries the database."""
     running = Experiment.objects.filter(state=ExperimentState.RUNNING).order_by("pk")
     return [
         ShadowChooser(each.pk, each.patterns, each.salt)

@@ -1,4 +1,4 @@
-"""What the callers of both arms did, by caller. A task is a sequence of calls without a pause of five minutes."""
+"""The figures of the calls in both arms, by caller. A task is a sequence of calls without a pause of five minutes."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from gateway.staff.rollouts.figures import CallerFigures, mark_slow, slow_from
 from telemetry.models import TelemetryRecord
 from telemetry.queries.clients import GAP
 
-NEWEST = 100_000  # calls that are looked at
+NEWEST = 100_000  # calls that are read
 COLUMNS = (
     "caller",
     "arm",
@@ -39,7 +39,7 @@ class TaskFigures(CallerFigures):
     last_at: datetime | None = None
 
     def add(self, call: Mapping[str, object]) -> None:
-        """Calls come in their order of time."""
+        """Calls must be added in order of time."""
         CallerFigures.add(self, call)  # a dataclass with slots has no super() of its own
         at = call["created_at"]
         assert isinstance(at, datetime)
@@ -51,7 +51,7 @@ class TaskFigures(CallerFigures):
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSides:
-    """Figures by caller, with protection on and off. `is_cut`: only the newest calls were looked at."""
+    """Figures by caller, with protection on and off. `is_cut`: only the newest calls were read."""
 
     on: Sequence[TaskFigures]
     off: Sequence[TaskFigures]
@@ -60,7 +60,7 @@ class ExperimentSides:
 
 
 def sides(experiment: Experiment) -> ExperimentSides:
-    """Queries."""
+    """Queries the database."""
     found = TelemetryRecord.objects.in_figures().filter(arm__in=(experiment.on_arm, experiment.off_arm))
     rows = list(found.order_by("-created_at").values(*COLUMNS)[:NEWEST])
     by_arm: dict[str, defaultdict[str, TaskFigures]] = {

@@ -1,4 +1,4 @@
-"""The form of a new experiment: its question, its tools, and what it is decided by."""
+"""The form of a new experiment: its question, its tools and its main measure."""
 
 from django import forms
 

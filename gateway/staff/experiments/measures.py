@@ -1,4 +1,4 @@
-"""The measures of an experiment: both arms, their difference with its interval, and the word for it."""
+"""The measures of an experiment: both arms, their difference with its interval, and the word that describes it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ UNLIKELY_SPLIT = 10.83  # chi-square of one degree of freedom: p < 0.001
 
 
 class MeasureWord(StrEnum):
-    """All that may be said of a difference. Nothing here says which arm is better."""
+    """The only words for a difference. None of them says which arm is better."""
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -27,7 +27,7 @@ Counts = tuple[float, float]  # the sum, and what it is divided by
 
 @dataclass(frozen=True, slots=True)
 class MeasureDeclaration:
-    """`is_share`: differences are in points, else in percent of the arm without protection."""
+    """`is_share`: differences are in points; otherwise they are in percent of the arm without protection."""
 
     title: str
     read: Callable[[TaskFigures], Counts]
@@ -46,8 +46,8 @@ MEASURES_OF_EXPERIMENTS: Mapping[str, MeasureDeclaration] = {
 
 @dataclass(frozen=True, slots=True)
 class MeasureResult:
-    """`off` and `on`: means over callers; None without any. `difference`: on less off, as a share of `off`, or in
-    points of a share; None where nothing can be said."""
+    """`off` and `on`: means over callers; None without callers. `difference`: `on` minus `off`, as a share of `off`, or
+    in points if the measure is a share; None if there is no verdict yet."""
 
     name: str
     title: str
@@ -74,7 +74,7 @@ class ExperimentReport:
 
 
 def report(sides: ExperimentSides, main: str) -> ExperimentReport:
-    """What is known so far. The intervals hold at every look."""
+    """The results so far. The intervals are valid however often they are looked at."""
     split_is_off = is_split_off(len(sides.on), len(sides.off))
     results = tuple(_result(name, sides, name == main, split_is_off) for name in MEASURES_OF_EXPERIMENTS)
     ordered = tuple(sorted(results, key=lambda each: not each.is_main))
@@ -82,7 +82,7 @@ def report(sides: ExperimentSides, main: str) -> ExperimentReport:
 
 
 def is_split_off(on: int, off: int) -> bool:
-    """Whether halves as uneven as these come by chance in fewer than one of a thousand experiments."""
+    """Whether a split as uneven as this one would occur by chance in fewer than one of a thousand experiments."""
     expected = (on + off) / 2
     return expected > 0 and ((on - expected) ** 2 + (off - expected) ** 2) / expected > UNLIKELY_SPLIT
 

@@ -1,4 +1,4 @@
-"""Experiments: what protection does to tokens, errors and behaviour, seen on callers with and without it (FR-036)."""
+"""Experiments measure what protection does to tokens, errors and behaviour, by callers with and without it (FR-036)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from simple_history.models import HistoricalRecords
 
 from gateway.staff.rollouts.models import new_salt
 
-# Protection off. The hard cap and the withholding of secrets hold in both arms.
+# Protection off. The hard cap and the withholding of secrets apply in both arms.
 UNPROTECTED: Mapping[str, Any] = {"pagination": False, "summarization": False, "chunking": False, "tables": False}
 
 
@@ -19,7 +19,7 @@ class ExperimentState(models.TextChoices):
 
 
 class MainMeasure(models.TextChoices):
-    """The measure that an experiment is decided by. It is fixed before the start."""
+    """The measure that decides an experiment. It is fixed before the start."""
 
     TOKENS = "tokens_per_task", "tokens per task"
     CALLS = "calls_per_task", "calls per task"
@@ -28,8 +28,8 @@ class MainMeasure(models.TextChoices):
 
 
 class Experiment(models.Model):
-    """Callers of one arm have protection as it is in force, those of the other have it off. Nothing of a running
-    experiment can be edited: another question is another experiment."""
+    """Callers of one arm have protection as configured, those of the other have it off. A running experiment cannot be
+    edited: another question needs another experiment."""
 
     name = models.SlugField(max_length=60, unique=True, help_text="Small letters, digits and hyphens.")
     question = models.CharField(max_length=200, help_text="What you want to know, in a sentence.")
@@ -66,12 +66,12 @@ class Experiment(models.Model):
 
     @property
     def on_arm(self) -> str:
-        """With protection."""
+        """The arm with protection."""
         return f"trial-{self.pk}-on"
 
     @property
     def off_arm(self) -> str:
-        """Without."""
+        """The arm without protection."""
         return f"trial-{self.pk}-off"
 
 
@@ -79,7 +79,7 @@ class ShadowSize(models.Model):
     """One call of an experiment in shadow mode: the answer that was sent, and what it would have been without
     protection. `caller`: a pseudonym, the same for all calls of a caller in this experiment. `dropped` and `unknown`:
     the calls before this one, in the same process, that were not sized because the process was busy, or because the
-    data for the other answer was not in hand."""
+    data for the other answer had not been fetched."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="shadow_sizes")
     at = models.DateTimeField("time", db_index=True)

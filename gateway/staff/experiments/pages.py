@@ -126,7 +126,7 @@ def _show(request: HttpRequest, address: Address, template: str, found: Experime
 @page(needs=CHANGE)
 @require_POST
 def act(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
-    """Fields `do`, start or end, and `reason`."""
+    """POST fields: `do` (start or end) and `reason`."""
     found = get_object_or_404(Experiment, name=name)
     reason = reason_in(request.POST, "reason")
     if not reason:
@@ -141,7 +141,7 @@ def act(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
 
 
 def measured(found: Experiment) -> ExperimentReport:
-    """Queries."""
+    """Queries the database."""
     return report(figures.sides(found), found.main_measure)
 
 

@@ -1,4 +1,4 @@
-"""What shadow mode has found: both sizes of the same calls, and their paired difference."""
+"""The results of shadow mode: both sizes of the same calls, and their paired difference."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from gateway.staff.experiments.measures import ENOUGH_CALLERS
 from gateway.staff.experiments.models import Experiment, ShadowSize
 from gateway.staff.rollouts.statistics import ConfidenceInterval, mean_interval
 
-NEWEST = 50_000  # calls that are looked at
+NEWEST = 50_000  # calls that are read
 ENOUGH_CALLS = 20  # for an interval by call
 
 TITLES = {"claude": "Claude's tokens per call", "formula": "tokens per call, by the formula"}
@@ -38,7 +38,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PairedMeasure:
-    """Tokens of a call: means over callers or, while these are few, over calls. `difference`: on less off, as a
+    """The mean tokens of a call, over callers or, while these are few, over calls. `difference`: `on` minus `off`, as a
     share of `off`; None while there are too few calls."""
 
     name: str
@@ -50,7 +50,7 @@ class PairedMeasure:
 
 @dataclass(frozen=True, slots=True)
 class ShadowCounts:
-    """Of one arm: how many answers are shortened, come in pages or chunks, or are an error in place of the answer."""
+    """How many answers of one arm are shortened, come in pages or chunks, or are replaced by an error."""
 
     summarized: int
     paged: int
@@ -59,7 +59,8 @@ class ShadowCounts:
 
 @dataclass(frozen=True, slots=True)
 class ShadowReport:
-    """`dropped` and `unknown`: see ShadowSize. `is_by_caller`: each caller is one observation, else each call."""
+    """`dropped` and `unknown`: see ShadowSize. `is_by_caller`: each caller is one observation; otherwise each call is
+    one."""
 
     measures: tuple[PairedMeasure, ...]
     on: ShadowCounts
@@ -73,7 +74,7 @@ class ShadowReport:
 
 
 def shadow_report(experiment: Experiment) -> ShadowReport:
-    """Queries."""
+    """Queries the database."""
     found = ShadowSize.objects.filter(experiment=experiment)
     calls = list(found.order_by("-at").values(*COLUMNS)[:NEWEST])
     losses = found.aggregate(dropped=Sum("dropped"), unknown=Sum("unknown"))
@@ -97,8 +98,8 @@ def shadow_report(experiment: Experiment) -> ShadowReport:
 
 
 def _paired(name: str, observed: Sequence[Sequence[dict[str, int]]]) -> PairedMeasure:
-    """Each observation is the mean over its calls. The difference is taken within an observation, so that how much
-    calls differ among themselves does not make the interval wider."""
+    """Each observation is the mean over its calls. The difference is taken within an observation, so that differences
+    between calls do not widen the interval."""
     on, off = ([fmean(call[f"{arm}_{name}"] for call in each) for each in observed] for arm in ("on", "off"))
     scale = fmean(off) or 1.0
     enough = len(observed) >= ENOUGH_CALLS

@@ -1,10 +1,10 @@
-"""The sizes of shadow mode: what an answer would have been without protection, computed after it has left.
+"""The sizes of shadow mode: how large an answer would have been without protection, computed after it was sent.
 
     consider(…)  ─►  queue (16 answers)  ─►  one thread: protect under the other policy, count  ─►  ShadowSize
 
-`consider` looks at the frozen configuration and queues what the call already has. The thread rests four times as long
-as it worked, so that it takes at most a fifth of a processor; a call that comes meanwhile is not sized, and counted.
-Only the size of the other answer is stored. No upstream is called for it.
+`consider` reads the frozen configuration and queues data that the call already has. The thread rests four times as long
+as it worked, so it uses at most a fifth of a processor. A call that arrives meanwhile is counted but not sized. Only
+the size of the other answer is stored. No upstream is called for it.
 """
 
 import atexit
@@ -39,8 +39,8 @@ from telemetry.storage import StoreResult, release_connection
 
 MOST_WAITING = 16  # answers
 LARGEST = 2_000_000  # tokens of an answer before protection; a larger one would take seconds
-AFTER = 0.25  # seconds after which an answer has left
-REST = 4.0  # times as long as the work took
+AFTER = 0.25  # seconds after which an answer has been sent
+REST = 4.0  # how many times as long as the work took
 SHUTDOWN = 1.0  # seconds
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ShadowedCall:
-    """An answered call, and the experiments that want its other size."""
+    """An answered call, and the experiments that need its size without protection."""
 
     at: datetime
     queued: float  # time.monotonic()
@@ -73,16 +73,17 @@ class ShadowSizer:
         )
 
     def consider(self, prepared: PreparedCall, payload: Payload | NativeResult, sent: Envelope) -> None:
-        """Queues the call if an experiment wants its other size: takes a few microseconds and does no I/O."""
+        """Queues the call if an experiment needs its size without protection. Takes a few microseconds and does no
+        I/O."""
         if sent.baseline_tokens == 0 or prepared.call.transport in OUTSIDE_FIGURES:
-            return  # it reads more of an earlier answer, or staff look at it
+            return  # the call continues an earlier answer, or staff made it
         name, choosers = prepared.operation.name, prepared.configuration.budgets.choosers
         shadows = tuple(each for each in choosers if isinstance(each, ShadowChooser) and each.is_for(name))
         if not shadows:
             return
         if isinstance(payload, PagedRows):
             whole = payload.in_hand
-            if whole is None:  # the other answer has rows that only the upstream has
+            if whole is None:  # the other answer needs rows that have not been fetched
                 self._count(self._unknown, shadows)
                 return
             payload = whole
@@ -156,7 +157,8 @@ class OtherSize:
 
 
 def unprotected(call: ShadowedCall) -> OtherSize:
-    """The same data under the same policy with protection off. The hard cap and the withholding of secrets hold."""
+    """The same data under the same policy with protection off. The hard cap and the withholding of secrets still
+    apply."""
     prepared, caller = call.prepared, call.prepared.call.caller
     policy = replace(prepared.policy, **UNPROTECTED)
     if found := problems(policy):
@@ -190,7 +192,7 @@ def _envelope(call: ShadowedCall, policy: Policy) -> Envelope:
 
 
 def pseudonym(salt: str, caller: str) -> str:
-    """Equal for all calls of a caller in one experiment, and of no use elsewhere."""
+    """The same for all calls of a caller in one experiment, and unrelated to the pseudonyms in others."""
     return hashlib.blake2b(caller.encode(), key=salt.encode()[:64], digest_size=8).hexdigest()
 
 
@@ -198,12 +200,12 @@ _sizer = ShadowSizer()
 
 
 def consider(prepared: PreparedCall, payload: Payload | NativeResult, sent: Envelope) -> None:
-    """For the dispatcher. Does not block."""
+    """Called by the dispatcher. Does not block."""
     _sizer.consider(prepared, payload, sent)
 
 
 def stop() -> None:
-    """At shutdown. Calls that are not sized within a second are lost."""
+    """Called at shutdown. Calls that are not sized within a second are lost."""
     _sizer.stop()
 
 

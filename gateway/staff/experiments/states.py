@@ -1,4 +1,4 @@
-"""What can happen to an experiment: it starts, and it ends. Each keeps its reason."""
+"""Starts and ends experiments. The history stores the reasons."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,11 +12,11 @@ HALF = 0.5
 
 
 class StateRefused(Exception):
-    """The experiment is in a state that does not allow this. The text says so."""
+    """The experiment's state does not allow this. The text names the state."""
 
 
 def start(pk: int, reason: str) -> Experiment:
-    """Half of the callers have protection off from the next call on. Raises StateRefused."""
+    """From the next call on, half of the callers have protection off. Raises StateRefused."""
     with transaction.atomic():
         found = _locked(pk, ExperimentState.DRAFT)
         found.state, found.started_at = ExperimentState.RUNNING, timezone.now()
@@ -25,7 +25,7 @@ def start(pk: int, reason: str) -> Experiment:
 
 
 def end(pk: int, reason: str) -> Experiment:
-    """Every caller has protection as it is in force. Raises StateRefused."""
+    """From the next call on, every caller has protection as configured. Raises StateRefused."""
     with transaction.atomic():
         found = _locked(pk, ExperimentState.RUNNING)
         found.state, found.ended_at = ExperimentState.ENDED, timezone.now()

@@ -83,7 +83,8 @@ def _page(request: HttpRequest, address: Address, given: dict[str, str]) -> Chan
 
 
 def _after(found: QuerySet[Event], place: str) -> QuerySet[Event]:
-    """The events that are older than the last row of the page before. An unreadable place is the first page."""
+    """The events older than the last row of the previous page, which `place` names. All events if `place` cannot be
+    read."""
     at, _, pk = place.partition("~")
     moment = _moment(at)
     if moment is None or not pk.isdecimal():
@@ -121,7 +122,7 @@ def _in_words(name: str, old: str, new: str) -> str:
 
 
 def _undo(link: str) -> str:
-    """The link that a rollback has left, which leads to no other page."""
+    """The link that a rollback passes in the address. Links to any other page are ignored."""
     return link if link.startswith(f"{reverse('history:rollback')}?") else ""
 
 
@@ -129,7 +130,7 @@ def _sentence(found: ChangePage | None) -> str:
     if found is None or not found.rows:
         return ""
     newest = found.rows[0]
-    # "list_bookings was deleted" alone would be read as the tool.
+    # "list_bookings was deleted" alone would seem to be about the tool, not about its budget.
     kind = f"{newest.kind} " if newest.kind and newest.name and newest.what.startswith(newest.name) else ""
     return f"The last change: {kind}{sentence_of(newest.what, newest)}"
 

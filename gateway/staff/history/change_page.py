@@ -1,4 +1,4 @@
-"""The page of one change: before, after and now, its reason, its effect on calls, and the way back."""
+"""The page of one change: before, after and now, its reason, its effect on calls, and a link that undoes it."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,8 @@ from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
 from telemetry.queries.selection import Selection
 
-DIMENSION_OF = {"budget": "tool", "key": "key", "upstream": "upstream"}  # whose calls a change concerns
+# How the calls that a change concerns are selected, by the kind of its object.
+DIMENSION_OF = {"budget": "tool", "key": "key", "upstream": "upstream"}
 GONE = "deleted"
 
 
@@ -52,11 +53,11 @@ def change(request: HttpRequest, address: Address, number: int) -> HttpResponseB
 
 
 def _instance(event: Event) -> models.Model | None:
-    """The object as it is now; None if there is none."""
+    """The object as it is now; None if it no longer exists."""
     label, _, key = event.object.partition(":")
     try:
         return apps.get_model(label)._default_manager.filter(pk=key).first() if key else None
-    except (LookupError, ValueError, ValidationError):  # a part that this installation no longer has
+    except (LookupError, ValueError, ValidationError):  # of an app that this installation no longer has
         return None
 
 

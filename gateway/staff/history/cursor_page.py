@@ -1,4 +1,4 @@
-"""The page that opens a cursor, for debugging: cursors themselves show nothing (ruling 8)."""
+"""The page that opens a cursor, for debugging, because cursors themselves are opaque (ruling 8)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -82,13 +82,13 @@ def _opened(token: str, by: str) -> OpenedCursor:
 
 
 def _key_name(owner: str) -> str:
-    """The key behind an owner "key:7/…"; callers that are no keys keep their own words."""
+    """The name of the key of an owner such as "key:7/…". Owners that are not keys are returned as they are."""
     kind, _, rest = owner.partition(":")
     number = rest.partition("/")[0]
     if kind != "key" or not number.isdecimal():
         return owner
     name = ApiKey.objects.filter(pk=int(number)).values_list("name", flat=True).first()
-    return name or f"{owner.partition('/')[0]} (no longer there)"
+    return name or f"{owner.partition('/')[0]} (deleted)"
 
 
 def _arguments(operation: str, arguments: Mapping[str, Any]) -> str:

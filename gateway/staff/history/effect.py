@@ -18,17 +18,17 @@ ENOUGH = 20  # calls on each side
 
 @dataclass(frozen=True, slots=True)
 class ChangeEffect:
-    """`rows`: the name of a figure, before and after. `note`: what a reader must know of them."""
+    """`rows`: the name of a figure, before and after. `note`: how to read the rows, or why there are none."""
 
     rows: tuple[tuple[str, str, str], ...]
     note: str
 
 
 def effect(at: datetime, selection: Selection) -> ChangeEffect:
-    """The figures of the half hours before and after a change, of the selected calls."""
+    """The figures of the selected calls in the half hours before and after a change."""
     until = min(at + AROUND, timezone.now())
     if until <= at:
-        return ChangeEffect((), "No time has passed since.")
+        return ChangeEffect((), "No time has passed since the change.")
     before, after = totals(Span.of(at - AROUND, at), selection), totals(Span.of(at, until), selection)
     if min(before.calls, after.calls) < ENOUGH:
         note = f"Too few calls to compare: {before.calls:,} before and {after.calls:,} after; {ENOUGH} are needed."

@@ -1,7 +1,8 @@
-"""Sets the configuration, or one object of it, back to a moment.
+"""Sets the configuration, or one object of it, back to its state at a moment.
 
-The histories of django-simple-history say how each object was. A rollback is a change like any other: it is validated,
-it has a reason, the histories get new entries, and it can be rolled back. What cannot be set back is said beforehand.
+The histories of django-simple-history hold the earlier states of each object. A rollback is a change like any other: it
+is validated, it has a reason, the histories get new entries, and it can be rolled back. Its plan lists what cannot be
+set back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ VERBS = {"create": "add", "change": "change", "delete": "delete"}  # the permiss
 
 
 class RollbackRefused(Exception):
-    """The configuration of that moment is not valid together with what stays. The text says why."""
+    """The values of that moment are not valid together with the rest of the configuration. The text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,7 @@ class RollbackPlan:
 
 
 def plan(moment: datetime, user: Any, only: str = "") -> RollbackPlan:
-    """What it takes to have the configuration of `moment`. `only`: one object, as app.model:key. Reads, changes
-    nothing."""
+    """What a rollback to `moment` would do. `only`: one object, as app.model:key. Changes nothing."""
     label, _, key = only.partition(":")
     steps: list[ObjectRollback] = []
     kept: list[str] = []
@@ -81,7 +81,7 @@ def apply(chosen: RollbackPlan, reason: str) -> None:
 def _delete(step: ObjectRollback) -> None:
     try:
         step.instance.delete()
-    except models.ProtectedError as error:  # it has come into use since the plan
+    except models.ProtectedError as error:  # another object refers to it since the plan was made
         raise RollbackRefused(str(error.args[0])) from None
 
 
@@ -93,14 +93,15 @@ def _validate(step: ObjectRollback) -> None:
 
 
 def _models(label: str) -> list[type[models.Model]]:
-    """The models that have a history, or the one of this label."""
+    """The models that have a history, or the one of this label. Models that a rollback leaves alone are left out."""
     known = {each._meta.label_lower: each for each in registered_models.values()}
     chosen = [model for name, model in sorted(known.items()) if label in ("", name)]
     return [model for model in chosen if not getattr(model, "has_own_steps_back", False)]
 
 
 def _differing(model: type[models.Model], moment: datetime, key: str) -> Iterator[ObjectRollback | str]:
-    """What differs from `moment`: a step for each object, or a sentence where it cannot be set back."""
+    """Yields, for each object that differs from its state at `moment`, a step, or a sentence if it cannot be set
+    back."""
     chosen = {"pk": key} if key else {}
     now = {each.pk: each for each in model._default_manager.filter(**chosen)}
     history: Any = model.history  # type: ignore[attr-defined]
@@ -155,7 +156,8 @@ def _removed(instance: models.Model) -> ObjectRollback | str:
 
 
 def _is_whole(model: type[models.Model]) -> bool:
-    """Whether a history has all of an object that a person made, so that it can be deleted and made again."""
+    """Whether people create such objects and their history has all fields, so that they can be deleted and created
+    again."""
     left_out = model.history.model._history_excluded_fields  # type: ignore[attr-defined]
     return not left_out and model._meta.model_name not in ADDED_AUTOMATICALLY
 

@@ -41,7 +41,7 @@ class MomentForm(forms.Form):
     def clean_moment(self) -> datetime:
         moment: datetime = self.cleaned_data["moment"]
         if moment >= timezone.now():
-            raise forms.ValidationError("This moment has not come yet. Choose one in the past.")
+            raise forms.ValidationError("This moment is in the future. Choose one in the past.")
         return moment
 
 
@@ -69,7 +69,7 @@ def roll_back(request: HttpRequest, address: Address) -> HttpResponseBase:
 
 
 def _undo_link(began_at: datetime, only: str) -> str:
-    """This page, for the moment just before the rollback."""
+    """The link to this page for the moment just before the rollback."""
     undo = {"moment": (began_at - timedelta(microseconds=1)).isoformat(), "object": only}
     return f"{reverse('history:rollback')}?{urlencode(undo)}"
 

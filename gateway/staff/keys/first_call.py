@@ -1,4 +1,4 @@
-"""The first call of a key since its secret was made, for the page that waits for it."""
+"""The first call of a key since its secret was created, for the page that waits for it."""
 
 from dataclasses import dataclass
 from datetime import datetime

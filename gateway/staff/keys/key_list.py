@@ -120,7 +120,7 @@ def state_of(key: ApiKey, now: datetime) -> tuple[State, str]:
 
 
 def may_use(key: ApiKey) -> str:
-    """The tools of a key in words: set Shop, 3 chosen tools, only reading; 2 hidden."""
+    """The tools of a key in words: set Shop, 3 chosen tools, reading only; 2 hidden."""
     within = [f"set {each.name}" for each in key.tool_sets.all()]
     if key.allowed_tools:
         within.append(wording.plural(len(key.allowed_tools), "chosen tool"))

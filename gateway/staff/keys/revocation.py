@@ -1,4 +1,4 @@
-"""Ends a key, after a page that says what that stops."""
+"""Revokes a key, after a page that shows which calls will fail."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect

@@ -29,7 +29,7 @@ def rotate(request: HttpRequest, address: Address, key_number: int) -> HttpRespo
         sentence=f"It gets a new secret, which is shown once. The old one, {key.prefix}…, works for {hours} hours.",
         has_comparison=False,
         has_recorder_notes=False,
-        warning="The secret of the last rotation stops working now." if key.previous_digest else "",
+        warning="The secret from before the last rotation stops working now." if key.previous_digest else "",
         do="Rotate",
         longest=LONGEST_REASON,
     )

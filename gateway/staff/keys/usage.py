@@ -15,7 +15,7 @@ NOTHING = CallFigures()
 
 
 def with_last_use(keys: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-    """Each key with `last_used`, in the same query. None: no stored call."""
+    """Each key with `last_used`, in the same query. It is None if no call is stored."""
     calls = TelemetryRecord.objects.filter(caller=OuterRef("name")).order_by("-created_at")
     return keys.annotate(last_used=Subquery(calls.values("created_at")[:1]))
 

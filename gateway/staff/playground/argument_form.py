@@ -22,7 +22,7 @@ class UnreadableArguments(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ArgumentField:
-    """`choices`: of an enumeration; empty for a text. `is_long`: several lines of JSON."""
+    """`choices`: the values of an enumeration; empty for a text. `is_long`: several lines of JSON."""
 
     name: str
     type: str
@@ -70,7 +70,7 @@ def _field(name: str, schema: Mapping[str, Any], *, is_required: bool, text: str
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """The first type that is not null; text if there are several forms."""
+    """The first type that is not null; string if the schema states no type."""
     kinds = schema.get("type", "string")
     return next((each for each in kinds if each != "null"), "string") if isinstance(kinds, list) else str(kinds)
 
@@ -84,8 +84,8 @@ def _example(schema: Mapping[str, Any]) -> str:
 
 
 def read(fields: Sequence[ArgumentField], given: QueryDict) -> dict[str, Any]:
-    """The arguments of the form, or of its JSON if there is some. The tool itself validates them. Raises
-    UnreadableArguments."""
+    """The arguments from the form's fields, or from its JSON if that is filled in. The tool itself validates them.
+    Raises UnreadableArguments."""
     if text := given.get(AS_JSON, "").strip():
         return _object(text)
     texts = {field: given.get(field.id, "").strip() for field in fields}
@@ -98,12 +98,13 @@ def _object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UnreadableArguments(f"The arguments are not JSON: {error}. Expected an object such as {{}}.") from None
     if not isinstance(found, dict):
-        raise UnreadableArguments("The arguments are no JSON object. Expected names and values such as {}.")
+        raise UnreadableArguments("The arguments are not a JSON object. Expected names and values such as {}.")
     return found
 
 
 def _value(field: ArgumentField, text: str) -> Any:
-    """A number or a truth value in its type, if the text is one; else the text, which the tool then explains."""
+    """The text as a number or a boolean, if the field has that type and the text can be read as such; otherwise the
+    text, which the tool then rejects with an explanation."""
     if field.is_long:
         try:
             return json.loads(text)

@@ -1,4 +1,4 @@
-"""The calls that an answer names for more of it: "call this to get more", as an answer says it to a model."""
+"""The calls that an answer offers to a model for more of its data, such as the next page."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class FollowUp:
 
 
 def follow_ups(tool: str, body: str) -> list[FollowUp]:
-    """Those of an answer over MCP. Templates for many calls are left out: they need a value first."""
+    """The follow-ups of an answer over MCP. Templates for many calls are left out, because they need a value first."""
     try:
         document = json.loads(body)
     except ValueError:

@@ -29,7 +29,7 @@ from telemetry.pages.replay_offers import REPLAY
 from telemetry.pages.shell import page, show
 
 WRITE = "telemetry.run_writing_tool"
-ONCE = "playground_once"  # in the session: a confirmation runs its call once
+ONCE = "playground_once"  # session key; a confirmation runs its call only once
 DRAFT = ("token_budget_threshold", "hard_cap", "default_page_size")
 CONFIRM = "confirm"  # the button that runs a call which changes data
 
@@ -46,8 +46,8 @@ class DraftField:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came of a sent form. `arguments`: as they were read; None if they could not be. `asks`: the question before
-    a call that changes data. `result`: None if nothing was run."""
+    """The outcome of a submitted form. `arguments`: None if they could not be read. `asks`: the question before a call
+    that changes data. `result`: None if nothing was run."""
 
     arguments: Mapping[str, Any] | None = None
     problem: str = ""
@@ -124,7 +124,8 @@ def _tried(
 def _draft(
     given: Mapping[str, Any], operation: Operation, caller: Caller, in_force: Budgets
 ) -> tuple[Budgets | None, str]:
-    """The budgets with the draft's values above all others (None: without a draft), and what is wrong with them."""
+    """The budgets in which the draft's values override all others (None without a draft), and what is wrong with the
+    values."""
     texts = {name: str(given.get(f"draft-{name}", "")).strip() for name in DRAFT}
     if given.get("budget") != "draft" or not any(texts.values()):
         return None, ""

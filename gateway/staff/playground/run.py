@@ -27,7 +27,7 @@ LONGEST_TEXT = 2_000_000  # characters of a text that are read to count it
 
 @dataclass(frozen=True, slots=True)
 class PlaygroundSide:
-    """One side. `size`: bytes. `note`: what of it is counted or shown, if not all."""
+    """One side of the comparison. `size`: bytes. `note`: which part is counted or shown, if not all."""
 
     lines: Sequence[str]
     claude_tokens: int
@@ -46,8 +46,8 @@ class PlaygroundSide:
 
 @dataclass(frozen=True, slots=True)
 class PlaygroundRun:
-    """`raw`: None if the call failed before there was data. `upstream`: "" if none was asked. `milliseconds`: of the
-    whole call, with those of the upstream."""
+    """`raw`: None if the call failed before there was data. `upstream`: "" if none was called. `milliseconds`: of the
+    whole call, including the upstream."""
 
     raw: PlaygroundSide | None
     answer: PlaygroundSide
@@ -68,19 +68,19 @@ class PlaygroundRun:
 
     @property
     def took(self) -> str:
-        """212 ms: 203 ms acme, 9.0 ms Sluice"""
+        """212 ms: 203 ms upstream acme + 9.0 ms Sluice"""
         whole = wording.milliseconds(self.milliseconds)
         if not self.upstream:
-            return f"{whole}, all of it Sluice's own: no upstream was asked"
+            return f"{whole}, all of it Sluice's own: no upstream was called"
         own = max(0.0, self.milliseconds - self.upstream_milliseconds)
         theirs = wording.milliseconds(self.upstream_milliseconds)
         return f"{whole}: {theirs} upstream {self.upstream} + {wording.milliseconds(own)} Sluice"
 
 
 def run(tool: str, arguments: Mapping[str, Any], caller: Caller, budgets: Budgets | None = None) -> PlaygroundRun:
-    """`budgets`: others than those in force. An error is an answer too. Blocks."""
+    """`budgets`: used instead of those in force. An error counts as an answer. Blocks."""
     seen: list[Payload] = []
-    # Hints that equal no other call's, so that the answer does not come from the response cache.
+    # A `partial` equals the hints of no other call, so the answer does not come from the response cache.
     call = Call(tool, dict(arguments), caller, Transport.PLAYGROUND, partial(hints.mcp), witness=seen.append)
     under = configuration.current()
     if budgets is not None:

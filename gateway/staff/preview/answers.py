@@ -1,4 +1,4 @@
-"""An answer as a client would get it under a policy: the real protection, of which nothing is stored or recorded."""
+"""An answer as a client would get it under a policy. It has the real protection, but nothing is stored or recorded."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ SHOWN = 200_000  # characters of an answer
 
 @dataclass(frozen=True, slots=True)
 class PreviewSource:
-    """What is protected: fetched data and the request for it. `basis`: where the data is from, as a sentence."""
+    """Fetched data to protect, and the request for it. `basis`: where the data is from, as a sentence."""
 
     request: AnswerRequest
     payload: Payload | NativeResult
@@ -98,7 +98,7 @@ def _envelope(source: PreviewSource, policy: Policy, own: Snapshots) -> Envelope
         return payload.answer(
             source.request, policy, partial(_protected, request=source.request, policy=policy, own=own)
         )
-    if isinstance(payload, PagedRows):  # it has read the pages of one policy
+    if isinstance(payload, PagedRows):  # its pages may have been read under another policy
         payload = redacted(PagedRows(payload.source, payload.shape, payload.options), _visibility(policy))
         async_to_sync(cast(PagedRows, payload).gather)(source.request, policy, partial(on_thread, LIMIT_KEY), own)
     return _protected(payload, request=source.request, policy=policy, own=own)
@@ -115,19 +115,19 @@ def _visibility(policy: Policy) -> Visibility:
 
 def _left_out(envelope: Envelope) -> list[str]:
     """107 of 114 fields · 44 of 200 rows · withheld: doorCode"""
-    said = []
+    parts = []
     meta = _meta(envelope.body)
     shown, every = meta.get("projectedFields"), meta.get("totalFields")
     if isinstance(shown, list) and isinstance(every, int) and every > len(shown):
-        said.append(f"{every - len(shown):,} of {every:,} fields")
+        parts.append(f"{every - len(shown):,} of {every:,} fields")
     if envelope.total_rows > envelope.items:
-        said.append(f"{envelope.total_rows - envelope.items:,} of {envelope.total_rows:,} rows")
+        parts.append(f"{envelope.total_rows - envelope.items:,} of {envelope.total_rows:,} rows")
     chunks = meta.get("totalChunks")
     if envelope.chunked and isinstance(chunks, int) and chunks > 1:
-        said.append(f"{chunks - 1:,} of {chunks:,} chunks")
+        parts.append(f"{chunks - 1:,} of {chunks:,} chunks")
     if named := masks.paths(envelope.withheld):
-        said.append(f"withheld: {', '.join(named[: masks.NAMED_PATHS])}")
-    return said
+        parts.append(f"withheld: {', '.join(named[: masks.NAMED_PATHS])}")
+    return parts
 
 
 def _meta(body: bytes) -> Mapping[str, Any]:
@@ -140,8 +140,8 @@ def _meta(body: bytes) -> Mapping[str, Any]:
 
 
 def lines_of(text: str) -> tuple[str, ...]:
-    """A compact JSON document in lines: one for each of its members, and one for each element of a list in it. Anything
-    else by its own lines."""
+    """Splits a compact JSON document into lines: one for each of its members, and one for each element of a list in it.
+    Other texts keep their own lines."""
     try:
         document = json.loads(text)
     except ValueError:
@@ -150,7 +150,7 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 
 def within(lines: Iterable[str]) -> tuple[str, ...]:
-    """As many lines as are shown."""
+    """As many of the lines as fit into SHOWN characters."""
     shown, room = [], SHOWN
     for line in lines:
         if room <= 0:

@@ -1,5 +1,5 @@
-"""The effect of new budgets on the newest recorded calls: answers that are still stored are made again under both
-budgets, as far as there is time; the others are estimated from their sizes."""
+"""The effect of new budgets on the newest recorded calls: answers whose data is still stored are computed again under
+both budgets, as far as there is time. The others are estimated from their sizes."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -18,12 +18,12 @@ from gateway.staff.preview.sizes import RecordedSize, recorded_sizes
 from telemetry.queries import Selection
 from telemetry.queries.selection import DimensionFilter
 
-RENDER_SECONDS = 0.3  # for answers that are made again
-MOST_BLOCKS = 2  # of a snapshot that is made again: some hundred rows
+RENDER_SECONDS = 0.3  # for answers that are computed again
+MOST_BLOCKS = 2  # of a snapshot that is computed again: some hundred rows
 
 
 def effect(scope: BudgetScope, now: Budgets, new: Budgets) -> Forecast:
-    """`scope`: whose calls are looked at. Blocks; calls no upstream, stores and records nothing."""
+    """`scope`: the calls to compare. Blocks; calls no upstream, stores and records nothing."""
     sizes = recorded_sizes(selection_of(scope))
     return forecast(
         sizes,
@@ -58,7 +58,7 @@ def _fills_pages(name: str) -> bool:
 def _rendered(
     sizes: Sequence[RecordedSize], now: Budgets, new: Budgets
 ) -> Mapping[int, tuple[PredictedAnswer, PredictedAnswer]]:
-    """The stored answers that were made under both budgets, by the place of their call."""
+    """The answers that were computed under both budgets, by the index of their call in `sizes`."""
     until = time.perf_counter() + RENDER_SECONDS
     by_chain: dict[str, tuple[PredictedAnswer, PredictedAnswer] | None] = {}
     found = {}
@@ -68,13 +68,13 @@ def _rendered(
         if size.chain not in by_chain:
             if time.perf_counter() > until:
                 break
-            by_chain[size.chain] = _made_again(size, now, new)
+            by_chain[size.chain] = _computed_again(size, now, new)
         if (pair := by_chain[size.chain]) is not None:
             found[place] = pair
     return found
 
 
-def _made_again(size: RecordedSize, now: Budgets, new: Budgets) -> tuple[PredictedAnswer, PredictedAnswer] | None:
+def _computed_again(size: RecordedSize, now: Budgets, new: Budgets) -> tuple[PredictedAnswer, PredictedAnswer] | None:
     operation = catalogue.find(size.operation)
     before, after = now.policy(size.operation, size.caller), new.policy(size.operation, size.caller)
     if operation is None or before == after:
@@ -89,7 +89,7 @@ def _made_again(size: RecordedSize, now: Budgets, new: Budgets) -> tuple[Predict
         else:
             source = sources.read_again(operation, sources.given_in(snapshot, operation), caller)
     except CallError:
-        return None  # it is estimated
+        return None  # then it is estimated
     if source is None:
         return None
     both = compared(source, before, after)

@@ -1,7 +1,7 @@
-"""What recorded calls would get under another budget, from their recorded sizes alone. It is an estimate, except where
-the record shows that an answer stays as it was.
+"""Predicts what recorded calls would get under another budget, from their recorded sizes alone. It is an estimate,
+except if the record shows that an answer stays as it was.
 
-Nothing is read but the sizes, so a thousand calls take some milliseconds.
+Only the sizes are read, so a thousand calls take some milliseconds.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ ON_EVERY_ANSWER = ("list_format", "meta_on_small_lists")
 
 @dataclass(frozen=True, slots=True)
 class PredictedAnswer:
-    """One answer under one policy. `tokens`: as Claude counts. `is_exact`: the record shows it."""
+    """One answer under one policy. `tokens`: as Claude counts. `is_exact`: it is not an estimate."""
 
     tokens: int
     is_shortened: bool = False
@@ -64,8 +64,8 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class LearnedSizes:
-    """What the calls of one operation show of its short answers: the share of a row's tokens that a condensed row has,
-    and the tokens of a record's preview. None: no call shows it."""
+    """What the calls of one operation show about its short answers: the share of a row's tokens that a condensed row
+    has, and the tokens of a record's preview. None if no call shows it."""
 
     condensed_share: float | None = None
     preview: float | None = None
@@ -88,7 +88,7 @@ class LearnedSizes:
 
 
 PolicyOf = Callable[[str, str], Policy]  # (operation, caller)
-Rendered = Mapping[int, tuple[PredictedAnswer, PredictedAnswer]]  # by the place of the call: now, new
+Rendered = Mapping[int, tuple[PredictedAnswer, PredictedAnswer]]  # by the index of the call: now, new
 
 
 def forecast(
@@ -100,8 +100,8 @@ def forecast(
     fills_pages: Callable[[str], bool] = lambda _: False,
     rendered: Rendered | None = None,
 ) -> Forecast:
-    """`revision`: that of the budgets in force; a call served under it was answered by `now`. `rendered`: answers that
-    were really made under both."""
+    """`revision`: that of the budgets in force; a call with this revision was answered under `now`. `rendered`: answers
+    that were really computed under both."""
     learned = {
         name: LearnedSizes.of((each for each in sizes if each.operation == name), fills_pages=fills_pages(name))
         for name in {each.operation for each in sizes}
@@ -134,7 +134,8 @@ def _pair(
 
 
 def _differ(before: PredictedAnswer, after: PredictedAnswer) -> bool:
-    """Whether the answer changes. Estimates of one answer differ by rounding."""
+    """Whether the answer changes. Small differences do not count, because estimates of the same answer differ by
+    rounding."""
     is_close = abs(before.tokens - after.tokens) <= max(1, before.tokens // 50)
     is_same_form = (before.is_shortened, before.is_paged, before.is_refused) == (
         after.is_shortened,
@@ -151,7 +152,7 @@ def _as_recorded(size: RecordedSize) -> PredictedAnswer:
 
 
 def predict(size: RecordedSize, policy: Policy, known: LearnedSizes, now: Policy | None = None) -> PredictedAnswer:
-    """`now`: the policy in force, for a policy that is to replace it."""
+    """`now`: the policy in force, if `policy` is to replace it."""
     if _stays_whole(size, policy):
         return PredictedAnswer(size.claude_tokens or size.sent, is_exact=True)
     match size.kind:

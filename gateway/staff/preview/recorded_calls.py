@@ -19,7 +19,7 @@ from telemetry.models import CallArguments, TelemetryRecord
 from telemetry.queries import Selection, Span, select
 
 MONTH = timedelta(days=30)
-LOOKED_AT = 60  # newest calls
+LOOKED_AT = 60  # newest calls that are read
 OFFERED = 12
 CURSOR = "cursor"
 
@@ -40,7 +40,7 @@ class RecordedCall:
 
 
 def recorded_calls(operation: Operation, *, may_see_values: bool) -> Sequence[RecordedCall]:
-    """The newest ones, the newest first."""
+    """The newest of these calls, newest first."""
     now = timezone.now()
     calls = select(Span.of(now - MONTH, now), Selection().and_also(tool=operation.name))
     records = calls.exclude(outcome=CallOutcome.ERROR).order_by("-created_at", "-pk")[:LOOKED_AT]
@@ -59,7 +59,7 @@ def recorded_call(operation: Operation, request_id: str, *, may_see_values: bool
 
 
 def source_of(operation: Operation, call: RecordedCall) -> PreviewSource | None:
-    """The call's data; None if it is not stored any more. Blocks; reads from the upstream if that is needed. Raises
+    """The call's data; None if it is no longer stored. Blocks; reads from the upstream if that is needed. Raises
     CallError."""
     caller = caller_for_staff(call.caller)
     if operation.is_async and call.snapshot is not None:
@@ -100,13 +100,13 @@ def _names(call: Measurement) -> tuple[str, ...]:
 
 
 def _kept(request_ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """The stored arguments by request id, without those that have a masked value: they would be another call."""
+    """The stored arguments by request id, without those that have a masked value: these would make another call."""
     rows = CallArguments.objects.filter(request_id__in=request_ids).values_list("request_id", "values", "hidden")
     return {request_id: values for request_id, values, hidden in rows if isinstance(values, dict) and not hidden}
 
 
 def _distinct(calls: Sequence[RecordedCall]) -> list[RecordedCall]:
-    """One of equal calls: the newest."""
+    """Only the newest of equal calls."""
     seen: dict[str, RecordedCall] = {}
     for call in calls:
         seen.setdefault(f"{call.caller} {dict(sorted(call.arguments.items()))!r}", call)

@@ -1,4 +1,5 @@
-"""Some records of an operation, as far as they can be had without calling an upstream: they tell which fields exist."""
+"""Sample records of an operation, as far as they are available without calling an upstream. They show which fields
+exist."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ LISTED = 3  # names that a problem lists
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`records`: as the API sends them, masked; empty if none is at hand."""
+    """`records`: as the API sends them, masked; empty if none is available."""
 
     records: Sequence[Mapping[str, Any]] = ()
     shape: Shape = ANY
@@ -46,7 +47,7 @@ def sample_of(operation: Operation) -> Sample:
 
 
 def unknown_field(name: str, operation: Operation, sample: Sample) -> str:
-    """What is wrong with a name for `fields`; "" if the records have it, or no record is at hand."""
+    """What is wrong with a name for `fields`; "" if the records have it, or no record is available."""
     try:
         field_selection.resolved([name], sample.records, sample.shape)
     except InvalidArgument:

@@ -45,7 +45,7 @@ class RecordedSize:
 
     @property
     def claude_factor(self) -> float:
-        """Claude's tokens of one token of the formula, in the answer that was sent."""
+        """Claude's tokens for each token of the formula, in the answer that was sent."""
         return self.claude_tokens / self.sent if self.sent and self.claude_tokens else 1.0
 
 
@@ -71,7 +71,7 @@ COLUMNS = (
 
 
 def recorded_sizes(selection: Selection, newest: int = NEWEST) -> Sequence[RecordedSize]:
-    """The newest answered calls of 30 days, the newest first. Replays and calls of the playground are left out."""
+    """The newest answered calls of 30 days, newest first. Replays and calls of the playground are left out."""
     now = timezone.now()
     calls = select(Span.of(now - MONTH, now), selection).exclude(outcome=CallOutcome.ERROR)
     rows = calls.order_by("-created_at", "-pk").values_list(*COLUMNS)[:newest]

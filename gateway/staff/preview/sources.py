@@ -1,4 +1,4 @@
-"""The data that a preview protects: a recorded call's, read again or from its snapshot, or a pasted response."""
+"""The data that a preview protects: that of a recorded call, read again or from its snapshot, or a pasted response."""
 
 import asyncio
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ AGGREGATE = "aggregate"
 
 
 class RememberedPages:
-    """An upstream's pages, each read once: two policies ask for the same ones."""
+    """An upstream's pages, each read once, because two policies ask for the same ones."""
 
     def __init__(self, source: PageSource) -> None:
         self._source = source
@@ -110,7 +110,7 @@ def given_in(snapshot: Snapshot, operation: Operation) -> dict[str, Any]:
 def from_snapshot(operation: Operation, snapshot: Snapshot, caller: Caller) -> PreviewSource | None:
     """The data that the snapshot stores; None if it stores too little to answer the call again. Blocks."""
     if AGGREGATE in snapshot.arguments:
-        return None  # it stores the groups, not the rows
+        return None  # the snapshot stores the groups, not the rows
     try:
         payload = _stored(operation, snapshot)
         prepared = prepared_for(operation, given_in(snapshot, operation), caller)
@@ -140,7 +140,7 @@ def _stored(operation: Operation, snapshot: Snapshot) -> Payload | None:
 
 
 def pasted(operation: Operation, text: str) -> PreviewSource:
-    """A response that somebody pasted: JSON, or else a text. Raises InvalidArgument."""
+    """A response that somebody pasted: JSON or a text. Raises InvalidArgument."""
     if len(text) > LONGEST_PASTED:
         raise _unreadable(f"has {len(text):,} characters", f"at most {LONGEST_PASTED:,} characters")
     if not text.strip():

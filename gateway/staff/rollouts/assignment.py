@@ -1,4 +1,5 @@
-"""Which callers a trial includes: always the same ones, and those of a small share are in every larger one."""
+"""Decides which callers a trial includes: always the same ones, and a larger share includes all callers of a smaller
+one."""
 
 import hashlib
 import math
@@ -14,8 +15,8 @@ def place(salt: str, caller: str) -> float:
 
 
 def cutoff(salt: str, share: float, callers: Iterable[str]) -> float:
-    """The place up to which callers are included, so that `share` (0 to 1) of the known callers are: at least one of
-    them, because 5 % of four callers would be nobody. Callers that come later are included by their place."""
+    """The place up to which callers are included: `share` (0 to 1) of the known callers, but at least one of them,
+    because 5 % of four callers would be none. Callers that are added later are included by their place."""
     if share >= 1:
         return 1.0
     places = sorted(place(salt, each) for each in set(callers))

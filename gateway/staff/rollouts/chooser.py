@@ -9,19 +9,20 @@ from context_protection.layers.arms import Arm
 from gateway.staff.rollouts.assignment import is_included
 from gateway.staff.rollouts.models import IN_FORCE, Rollout
 
-LARGEST = 10_000  # callers that a chooser remembers
+LARGEST = 10_000  # callers that a chooser caches
 
 
 @dataclass(frozen=True)
 class SplitChooser:
-    """Callers split in two, as when the configuration was loaded. `patterns`: the tools concerned; none: all."""
+    """Splits callers into two arms, as of when the configuration was loaded. `patterns`: the tools concerned; all if
+    empty."""
 
     patterns: tuple[str, ...]
     salt: str
     cutoff: float
     treated: Arm
     control: Arm
-    known: dict[str, Arm] = field(default_factory=dict, compare=False)  # callers, to hash each once
+    known: dict[str, Arm] = field(default_factory=dict, compare=False)  # a cache, so that each caller is hashed once
 
     def arm_of(self, operation: str, caller: str) -> Arm | None:
         if self.patterns and not any(fnmatchcase(operation, each) for each in self.patterns):
@@ -46,5 +47,6 @@ def chooser_of(rollout: Rollout) -> SplitChooser:
 
 
 def choosers() -> list[SplitChooser]:
-    """Those of all rollouts in force, the oldest first: a call that several concern belongs to the oldest. Queries."""
+    """The choosers of all rollouts in force, oldest first: a call that matches several belongs to the oldest. Queries
+    the database."""
     return [chooser_of(each) for each in Rollout.objects.filter(state__in=IN_FORCE).order_by("pk")]

@@ -1,4 +1,4 @@
-"""One look at every running rollout: it goes on, waits, or is rolled back."""
+"""Checks every running rollout, which then advances, waits, or is rolled back."""
 
 import logging
 from datetime import datetime, timedelta
@@ -12,21 +12,21 @@ from gateway.staff.rollouts.guardrails import Advice, GuardrailVerdict, verdict
 from gateway.staff.rollouts.models import Rollout, RolloutState
 from telemetry.locks import only_one
 
-FRESH = timedelta(minutes=10)  # of a step
-OFTEN, SELDOM = timedelta(seconds=5), timedelta(seconds=30)  # between two looks; beat runs as often as the first
+FRESH = timedelta(minutes=10)  # the age of a step up to which it is checked often
+OFTEN, SELDOM = timedelta(seconds=5), timedelta(seconds=30)  # between two checks; beat runs at the shorter interval
 
 logger = logging.getLogger(__name__)
 
 
 def look_every(rollout: Rollout, now: datetime) -> timedelta:
-    """A fault shows when a step begins, and then a look reads few calls."""
+    """Checks are frequent when a step begins: that is when faults appear, and a check then reads few calls."""
     since = rollout.step_since
     return OFTEN if since is not None and now - since < FRESH else SELDOM
 
 
 def next_look(rollout: Rollout, now: datetime) -> datetime | None:
-    """When the next look is due; None: nobody looks, because the rollout does not run. It may be in the past, where
-    beat has not come round yet."""
+    """When the next check is due; None if the rollout is not running. It may be in the past, if beat has not run
+    since."""
     if rollout.state != RolloutState.RUNNING:
         return None
     last = rollout.checked_at or rollout.step_since
@@ -34,7 +34,8 @@ def next_look(rollout: Rollout, now: datetime) -> datetime | None:
 
 
 def check_rollouts(now: datetime | None = None) -> None:
-    """For beat. One process at a time; a rollout that cannot be judged stays where it is, and says so."""
+    """Called by beat, in one process at a time. A rollout that cannot be judged stays at its step, and its verdict says
+    so."""
     now = now or timezone.now()
     with only_one("rollouts") as is_ours:
         for rollout in Rollout.objects.filter(state=RolloutState.RUNNING) if is_ours else ():
@@ -48,7 +49,7 @@ def check_rollouts(now: datetime | None = None) -> None:
                 _say(rollout, f"The values cannot become a budget: {' '.join(error.messages)}", now)
             except Exception:
                 logger.exception("rollout not judged", extra={"rollout": rollout.name})
-                _say(rollout, "The calls could not be judged. It is tried again in a minute.", now)
+                _say(rollout, "The calls could not be judged. The next check tries again.", now)
 
 
 def _is_due(rollout: Rollout, now: datetime) -> bool:
@@ -57,7 +58,7 @@ def _is_due(rollout: Rollout, now: datetime) -> bool:
 
 
 def judged(rollout: Rollout, now: datetime) -> GuardrailVerdict:
-    """What the calls of the current step say. Queries."""
+    """The verdict on the calls of the current step. Queries the database."""
     has_waited = rollout.earliest_next is not None and now >= rollout.earliest_next
     return verdict(sides(rollout, now), minimum_calls=rollout.minimum_calls, has_waited=has_waited, share=rollout.share)
 
@@ -68,10 +69,10 @@ def _check(rollout: Rollout, now: datetime) -> None:
         steps.roll_back(rollout.pk, found.reason)
         logger.warning("rollout rolled back", extra={"rollout": rollout.name, "reason": found.reason})
     elif found.advice is Advice.ADVANCE:
-        steps.advance(rollout.pk, f"By itself: {found.reason}")
+        steps.advance(rollout.pk, f"Automatic: {found.reason}")
     _say(rollout, found.reason, now)
 
 
 def _say(rollout: Rollout, reason: str, now: datetime) -> None:
-    """Without a history entry: this changes no behaviour."""
+    """Stores the reason, without a history entry because no behaviour changes."""
     Rollout.objects.filter(pk=rollout.pk).update(verdict=reason[:300], checked_at=now)

@@ -1,4 +1,4 @@
-"""What the calls of both sides of a rollout were like, by caller."""
+"""The figures of the calls on both sides of a rollout, by caller."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from gateway.staff.rollouts.models import Rollout
 from telemetry.measurement import CallOutcome, Origin
 from telemetry.models import TelemetryRecord
 
-NEWEST = 50_000  # calls that are looked at
+NEWEST = 50_000  # calls that are read
 BEFORE = timedelta(days=7)
 FEW_CALLERS = 20  # a side with fewer is compared with its own past
 COLUMNS = ("caller", "arm", "outcome", "origin", "latency_ms", "oversized", "chain", "page", "item_count", "total_rows")
@@ -21,7 +21,7 @@ COLUMNS = ("caller", "arm", "outcome", "origin", "latency_ms", "oversized", "cha
 
 @dataclass(slots=True)
 class CallerFigures:
-    """Counts of one caller's calls: each is (calls of the kind, all that could have been)."""
+    """Counts of one caller's calls."""
 
     calls: int = 0
     failed: int = 0
@@ -40,7 +40,7 @@ class CallerFigures:
 
     @property
     def pagings(self) -> tuple[int, int]:
-        """How many lists were begun to be paged and not read to their end, of all that were paged."""
+        """The number of paged lists that were not read to their end, and the number of all paged lists."""
         begun = [pages for pages in self.chains.values() if max(pages) > 1]
         unfinished = sum(
             sum(sent for sent, _ in pages.values()) < max(found for _, found in pages.values()) for pages in begun
@@ -54,7 +54,7 @@ Side = Mapping[str, CallerFigures]  # by caller
 @dataclass(frozen=True, slots=True)
 class Sides:
     """`treated` and `control` since the step began. `before`: the calls of the treated callers in the 7 days before the
-    rollout, in place of a control that has too few callers. `is_cut`: only the newest calls were looked at."""
+    rollout, for when a side has too few callers. `is_cut`: only the newest calls were read."""
 
     treated: Side
     control: Side
@@ -67,7 +67,7 @@ class Sides:
 
 
 def sides(rollout: Rollout, now: datetime) -> Sides:
-    """Queries."""
+    """Queries the database."""
     arms = (rollout.treated_arm, rollout.control_arm)
     found = _calls(Q(arm__in=arms, created_at__gte=rollout.step_since, created_at__lte=now))
     treated = _by_caller(each for each in found if each["arm"] == rollout.treated_arm)
@@ -96,7 +96,7 @@ def _of_tools(patterns: Iterable[str]) -> Q:
 
 
 def _regex(pattern: str) -> str:
-    """For both databases: names have letters, digits, hyphens and underscores only."""
+    """A regular expression for both databases. Names have only letters, digits, hyphens and underscores."""
     return pattern.replace(".", r"\.").replace("*", ".*")
 
 
@@ -113,7 +113,7 @@ def _by_caller(calls: Iterable[Mapping[str, Any]]) -> dict[str, CallerFigures]:
 
 
 def slow_from(callers: Iterable[CallerFigures]) -> float:
-    """The 95th percentile of the times of these callers' calls, in ms. Without calls no time is slow."""
+    """The 95th percentile of the times of these callers' calls, in ms. Infinite if there are no calls."""
     times = sorted(each for caller in callers for each in caller.latencies)
     return times[ceil(0.95 * len(times)) - 1] if times else float("inf")
 

@@ -61,7 +61,7 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
 
     @classmethod
     def filled_in(cls, query: Mapping[str, str]) -> dict[str, Any]:
-        """What a link to the form brings: valid settings, the tools and the reason."""
+        """The initial values that a link to the form passes: valid settings, the tools and the reason."""
         texts = {name: query[name] for name in ("operations", "reason") if name in query}
         return {**texts, **proposed(query, CHANGEABLE)}
 
@@ -88,12 +88,12 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
         return cleaned
 
     def _get_validation_exclusions(self) -> set[str]:
-        """The values are validated with the rest, although they are no field of the form."""
+        """The values are validated with the rest, although they are not a field of the form."""
         exclusions: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
         return exclusions - {"values"}
 
     def _update_errors(self, errors: Any) -> None:
-        """What is wrong with the values stands above the form."""
+        """Shows the errors of the values above the form."""
         if hasattr(errors, "error_dict") and "values" in errors.error_dict:
             errors.error_dict.setdefault("__all__", []).extend(errors.error_dict.pop("values"))
         super()._update_errors(errors)  # type: ignore[misc]

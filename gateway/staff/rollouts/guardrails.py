@@ -1,4 +1,4 @@
-"""Whether a rollout may go on: each guardrail compares the included callers with the others."""
+"""Decides whether a rollout may advance: each guardrail compares the included callers with the others."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +10,11 @@ from gateway.staff.rollouts.figures import FEW_CALLERS, CallerFigures, Side, Sid
 from gateway.staff.rollouts.statistics import ConfidenceInterval
 
 Counts = tuple[int, int]  # calls of a kind, of all
-MANY_MORE = 2.0  # errors so many times the control's,
-POINTS_MORE = 0.05  # and so many points more,
-AT_ONCE = 50  # from so many calls on, roll back without waiting for an interval by caller
-SPREAD = 0.20  # how far the share of one caller may be from that of others without a cause: 20 points
+# A rollout is rolled back at once if its share of errors exceeds the control's by both of these, in this many calls.
+MANY_MORE = 2.0  # times the control's share
+POINTS_MORE = 0.05  # above the control's share
+AT_ONCE = 50  # calls
+SPREAD = 0.20  # how far the share of one caller may be from that of others by chance: 20 points
 
 
 class Standing(StrEnum):
@@ -43,7 +44,7 @@ GUARDRAILS: Mapping[str, GuardrailDeclaration] = {
 @dataclass(frozen=True, slots=True)
 class GuardrailReading:
     """`control` and `treated`: shares of all calls; None if there was none. `difference`: by caller. `is_sure`: the
-    rise over the limit is more than callers differ among themselves."""
+    rise exceeds the limit by more than callers differ among themselves."""
 
     name: str
     title: str
@@ -83,13 +84,13 @@ class GuardrailVerdict:
     def about_intervals(self) -> str:
         """How far the intervals can be trusted."""
         if self.basis is Basis.CALLERS:
-            return "Intervals hold at every look."
+            return "The intervals are valid however often you look."
         return "Intervals by call are too narrow where callers differ: look at the calls before the next step."
 
 
 def verdict(sides: Sides, *, minimum_calls: int, has_waited: bool, share: int) -> GuardrailVerdict:
-    """What the calls so far say. `has_waited`: whether the step has lasted its least time. At 100 % there is no control
-    any more, so the callers' own past is compared."""
+    """The verdict on the calls so far. `has_waited`: whether the step has lasted its minimum time. At 100 % no control
+    is left, so the callers are compared with their own past."""
     basis, compared = _basis(sides, share)
     references = [compared, sides.control] if Sides.calls(sides.control) >= AT_ONCE else [compared]
     readings = tuple(_reading(name, sides.treated, compared, basis, references) for name in GUARDRAILS)
@@ -117,7 +118,7 @@ def _advice(
     minimum: int,
     has_waited: bool,
 ) -> tuple[Advice, str]:
-    """`control`: calls of the other callers; None if these are not what is compared."""
+    """`control`: calls of the other callers; None if the comparison is not with these."""
     errors = readings[0]
     if _is_alarming(errors, treated):
         return Advice.ROLL_BACK, f"Errors rose from {errors.control:.1%} to {errors.treated:.1%}."
@@ -126,7 +127,7 @@ def _advice(
         if _is_caused(each, basis):
             return Advice.ROLL_BACK, f"{_over_words(each)}."
     if over:
-        return Advice.WAIT, f"{_over_words(over[0])}. So few callers can differ as much without a cause: see the calls."
+        return Advice.WAIT, f"{_over_words(over[0])}. So few callers can differ as much by chance: see the calls."
     if not treated:
         return Advice.WAIT, "No call of an included caller yet."
     if control is None and treated < minimum:
@@ -134,7 +135,7 @@ def _advice(
     if control is not None and min(treated, control) < minimum:
         return Advice.WAIT, f"{treated:,} and {control:,} calls so far; both sides need {minimum:,}."
     if not has_waited:
-        return Advice.WAIT, "The step has not lasted its least time yet."
+        return Advice.WAIT, "The step has not lasted its minimum time yet."
     for each in readings:
         if each.standing is Standing.OPEN:
             return Advice.WAIT, f"{each.title.capitalize()}: a rise over the limit is not ruled out yet."
@@ -149,9 +150,9 @@ def _is_alarming(errors: GuardrailReading, treated: int) -> bool:
 
 
 def _is_caused(over: GuardrailReading, basis: Basis) -> bool:
-    """Whether a rise over the limit is held against the rollout. An interval by caller knows how much callers differ.
-    One by call does not, so the rise must be more than callers differ; and only of errors can that be said where the
-    callers have no past, because slow and large answers depend on what a caller asks for."""
+    """Whether a rise over the limit is attributed to the rollout. An interval by caller takes into account how much
+    callers differ. One by call does not, so the rise must exceed that difference too. If the callers have no past, only
+    a rise of errors is attributed, because slow and large answers depend on what a caller asks for."""
     if basis is Basis.CALLERS:
         return True
     return over.is_sure and (basis is Basis.PAST or over.name == "errors")
@@ -163,8 +164,8 @@ def _over_words(over: GuardrailReading) -> str:
 
 
 def _reading(name: str, treated: Side, control: Side, basis: Basis, references: Sequence[Side]) -> GuardrailReading:
-    """`references`: what a sure rise must exceed, each of them. An outage that the other callers have too is in the
-    past of nobody."""
+    """`references`: a rise is sure only if it is one against each of them. The past alone would not show that an outage
+    also affects the other callers."""
     declared = GUARDRAILS[name]
     both = [[declared.read(each) for each in side.values()] for side in (treated, control)]
     totals = [_total(counts) for counts in both]
@@ -185,14 +186,14 @@ def _reading(name: str, treated: Side, control: Side, basis: Basis, references: 
 
 
 def _rise(declared: GuardrailDeclaration, treated: Side, reference: Side) -> ConfidenceInterval:
-    """By call. Without a reference, the share itself."""
+    """The rise by call; without a reference, the share itself."""
     included, others = (_total([declared.read(each) for each in side.values()]) for side in (treated, reference))
     return statistics.share_difference(included, others) if reference else statistics.share_interval(*included)
 
 
 def _equal_callers(side: Side) -> float:
-    """How many callers with equally many calls would be as sure as these (Kish's effective sample size): twenty
-    callers, of which one makes nearly all calls, are little more than one."""
+    """How many callers with equally many calls would give the same certainty (Kish's effective sample size): twenty
+    callers, of which one makes nearly all calls, count little more than one."""
     calls = [each.calls for each in side.values()]
     return sum(calls) ** 2 / sum(each**2 for each in calls) if any(calls) else 0.0
 

@@ -36,8 +36,8 @@ def new_salt() -> str:
 
 class Rollout(models.Model):
     """`values`: settings by their names in Policy. `step`: the place in `steps`, from 0. `cutoff`: the place up to
-    which callers are included in this step (assignment.py); it is kept, so that nobody loses the values when callers
-    are added."""
+    which callers are included in this step (assignment.py); it is stored, so that no included caller loses the values
+    when callers are added."""
 
     name = models.SlugField(max_length=60, unique=True, help_text="Small letters, digits and hyphens.")
     operations = models.TextField(

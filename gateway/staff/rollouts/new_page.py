@@ -27,7 +27,7 @@ class NewPage:
     def answer(
         self, request: HttpRequest, address: Address, filled_in: Mapping[str, Any] | None = None
     ) -> HttpResponseBase:
-        """The form, with what is `filled_in`; the form with what is wrong (400); or the way to the draft."""
+        """The form with the values in `filled_in`; the form with its errors (400); or a redirect to the saved draft."""
         form = self.form(request.POST if request.method == "POST" else None, initial=dict(filled_in or {}))
         if form.is_valid():
             give_reason(form.instance, form.cleaned_data["reason"])

@@ -48,7 +48,7 @@ STANDINGS: Mapping[Standing, State] = {
 
 @dataclass(frozen=True, slots=True)
 class RolloutAction:
-    """A button. `states`: where it is offered. `question`: what a person reads beside it."""
+    """A button. `states`: in which it is offered. `said`: the message after the action."""
 
     label: str
     states: tuple[RolloutState, ...]
@@ -67,7 +67,7 @@ ACTIONS: Mapping[str, RolloutAction] = {
         "Abort",
         (RolloutState.RUNNING, RolloutState.PAUSED),
         steps.abort,
-        "Aborted. Every caller has the values of before.",
+        "Aborted. Every caller has the earlier values again.",
     ),
 }
 
@@ -102,7 +102,7 @@ NEW_ROLLOUT = NewPage(
 @page(needs=ADD)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest, address: Address) -> HttpResponseBase:
-    """The query fills the form in: its fields and settings by their names."""
+    """The query string may fill in fields and settings by name."""
     return NEW_ROLLOUT.answer(request, address, RolloutForm.filled_in(request.GET))
 
 
@@ -145,7 +145,7 @@ def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBa
 @page(needs=CHANGE)
 @require_POST
 def act(request: HttpRequest, address: Address, name: str, action: str) -> HttpResponseBase:
-    """Field `reason`."""
+    """POST field: `reason`."""
     found = get_object_or_404(Rollout, name=name)
     chosen = ACTIONS.get(action)
     if chosen is None:
@@ -173,7 +173,7 @@ def values_of(found: Rollout) -> list[tuple[str, str]]:
     ]
 
 
-LATE = timedelta(minutes=1)  # after which a look that is due does not come by itself
+LATE = timedelta(minutes=1)  # after which an overdue check suggests that beat is not running
 
 
 def _checks(found: Rollout, now: datetime) -> str:
@@ -186,11 +186,11 @@ def _checks(found: Rollout, now: datetime) -> str:
     if now - due > LATE:
         return f"{checked}The next check was due at {wording.moment(due)}: is beat running?"
     every = wording.plural(look_every(found, now).seconds, "second")
-    said = f"{checked}Next check at {wording.moment(max(due, now))}, every {every}."
+    checks = f"{checked}Next check at {wording.moment(max(due, now))}, every {every}."
     earliest = found.earliest_next
     if earliest is None or earliest <= now or found.is_last_step:
-        return said
-    return f"{said} The next step begins at {wording.moment(earliest)} at the earliest."
+        return checks
+    return f"{checks} The next step begins at {wording.moment(earliest)} at the earliest."
 
 
 def _previews(found: Rollout) -> list[tuple[str, str]]:
@@ -203,14 +203,13 @@ def _previews(found: Rollout) -> list[tuple[str, str]]:
 
 
 def _first_step_words(found: Rollout, callers: int) -> str:
-    """Why the first step has more callers than its share; "" where it has not."""
+    """Why the first step has more callers than its share; "" if it has not."""
     is_first = found.state == RolloutState.DRAFT or (found.is_in_force and found.step == 0)
     share = found.steps[0]
     if not is_first or not callers or share * callers >= 50:
         return ""
-    return (
-        f"{share}% of {wording.plural(callers, 'caller')} is nobody; the first step is 1 caller ({100 / callers:.0f}%)."
-    )
+    who = wording.plural(callers, "caller")
+    return f"{share}% of {who} is less than one; the first step includes 1 caller ({100 / callers:.0f}%)."
 
 
 def _actions(request: HttpRequest, found: Rollout) -> list[tuple[str, RolloutAction]]:
@@ -265,10 +264,10 @@ def _interval(each: GuardrailReading) -> str:
 
 
 def _log_words(version: Any) -> str:
-    said = RolloutState(version.state).label
+    state = RolloutState(version.state).label
     step = (
         f", step {version.step + 1} of {len(version.steps)}"
         if version.state in (RolloutState.RUNNING, RolloutState.PAUSED)
         else ""
     )
-    return f"{said}{step}{f': {version.history_change_reason}' if version.history_change_reason else ''}"
+    return f"{state}{step}{f': {version.history_change_reason}' if version.history_change_reason else ''}"

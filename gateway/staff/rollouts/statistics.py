@@ -1,4 +1,4 @@
-"""Confidence intervals that may be looked at as often as one likes.
+"""Confidence intervals that stay valid however often they are looked at.
 
 An ordinary 95 % interval is right 95 % of the time if it is looked at once. A check every minute would sooner or later
 see a difference that is not there. A confidence sequence covers the true value at all times together (Waudby-Smith and
@@ -16,7 +16,7 @@ TIGHTEST_AT = 30  # observations at which the interval is about as narrow as suc
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceInterval:
-    """A value and the limits that the true one is within, at every look together."""
+    """A value, and limits that hold for the true value at all looks together."""
 
     value: float
     low: float
@@ -46,7 +46,7 @@ def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Co
 def difference(
     treated: Sequence[float], control: Sequence[float], confidence: float = CONFIDENCE
 ) -> ConfidenceInterval:
-    """The mean of `treated` less that of `control`, two independent groups of observations."""
+    """The mean of `treated` minus that of `control`, two independent groups of observations."""
     each = (1 + confidence) / 2  # both intervals hold together with `confidence`
     one, other = mean_interval(treated, each), mean_interval(control, each)
     return ConfidenceInterval(one.value - other.value, one.low - other.high, one.high - other.low)

@@ -1,4 +1,4 @@
-"""What can happen to a rollout: start, pause, resume, the next step, abort, roll back. Each keeps its reason."""
+"""The actions on a rollout: start, pause, resume, the next step, abort, roll back. The history stores their reasons."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -15,7 +15,7 @@ from gateway.staff.rollouts.models import Rollout, RolloutState
 
 
 class StepRefused(Exception):
-    """The rollout is in a state that does not allow this. The text says what to do."""
+    """The rollout's state does not allow this. The text says which states do."""
 
 
 def start(pk: int, reason: str) -> Rollout:
@@ -23,7 +23,7 @@ def start(pk: int, reason: str) -> Rollout:
 
 
 def pause(pk: int, reason: str) -> Rollout:
-    """The callers keep what they have, and no step follows."""
+    """The callers keep their values, and no step follows."""
     return _change(pk, reason, (RolloutState.RUNNING,), lambda each, now: _to(each, RolloutState.PAUSED))
 
 
@@ -37,13 +37,13 @@ def advance(pk: int, reason: str) -> Rollout:
 
 
 def abort(pk: int, reason: str) -> Rollout:
-    """Everybody has the values of before again."""
+    """Every caller has the earlier values again."""
     states = (RolloutState.RUNNING, RolloutState.PAUSED)
     return _change(pk, reason, states, lambda each, now: _to(each, RolloutState.ABORTED))
 
 
 def roll_back(pk: int, reason: str) -> Rollout:
-    """As `abort`, by a guardrail."""
+    """Like `abort`, but by a guardrail."""
     states = (RolloutState.RUNNING, RolloutState.PAUSED)
     return _change(pk, reason, states, lambda each, now: _to(each, RolloutState.ROLLED_BACK))
 
@@ -84,7 +84,7 @@ def _next(rollout: Rollout, now: datetime) -> None:
 
 
 def _enter(rollout: Rollout, now: datetime) -> None:
-    """Whoever was included stays included, also if callers were added or removed since."""
+    """Included callers stay included, even if callers were added or removed since."""
     included = cutoff(rollout.salt, rollout.share / 100, active_callers())
     rollout.cutoff = max(rollout.cutoff, included)
     rollout.step_since = now

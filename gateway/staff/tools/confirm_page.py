@@ -1,4 +1,4 @@
-"""The page that says what a draft of switches changes for whom, asks why, and saves it."""
+"""The page that shows what a draft of switches changes and for whom, asks for a reason, and saves the draft."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ class SwitchEffect:
 @page(needs=SEE, default_range="30d")
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, address: Address) -> HttpResponseBase:
-    """A POST with the draft asks; one with `do=save` saves."""
+    """A POST with the draft shows the question; one with `do=save` saves the draft."""
     if not may_change_any(request.user) and (refused := access.refusal(request, ConnectorSwitch.permission("change"))):
         return refused
     if request.method != "POST":
@@ -85,7 +85,7 @@ def _back(request: HttpRequest, address: Address, draft: SwitchDraft, problems: 
 
 
 def _on_list(address: Address) -> Address:
-    """The list with the filter and the order that the draft was made in."""
+    """The address of the list with the filter and the order in which the draft was made."""
     return replace(address, path=reverse("tool_list:tools"))
 
 
@@ -107,7 +107,7 @@ def _asked_or_saved(request: HttpRequest, address: Address, draft: SwitchDraft, 
 
 
 def _saved_sentence(plan: SwitchPlan) -> str:
-    """Saved: 3 tools are on, 1 tool is off. In force in 2 of 2 processes."""
+    """Saved: 3 tools switched on, 1 tool switched off. In force in 2 of 2 processes."""
     confirmed, listening = reach()
     sides = ((plan.tools_on, "on"), (plan.tools_off, "off"))
     done = [f"{wording.plural(len(own), 'tool')} switched {side}" for own, side in sides if own]
@@ -157,7 +157,7 @@ def _asked(
 
 
 def _question(plan: SwitchPlan, listed: ListEffect) -> str:
-    """3 tools go on, 1 goes off. The list then takes 8,024 of 8,000 tokens. Clients would get 4 search tools …"""
+    """3 tools on and 1 tool off. The list would take 8,024 of 8,000 tokens. Clients would get 4 search tools …"""
     sides = ((plan.tools_on, "on"), (plan.tools_off, "off"))
     goes = [f"{wording.plural(len(own), 'tool')} {side}" for own, side in sides if own]
     return f"{' and '.join(goes)}. The list would take {listed.tokens} tokens. {listed.sentence}"

@@ -1,5 +1,5 @@
-"""A draft of switches: which tools a person would have on or off. The form has it, and nothing is stored before the
-save."""
+"""A draft of switches: which tools a person wants on or off. The form holds it; nothing is stored before it is
+saved."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class SwitchChange:
 
     @property
     def writes(self) -> list[str]:
-        """Its tools that write and go on."""
+        """Its tools that write, if they are switched on."""
         return [tool.name for tool in self.tools if self.is_on and not tool.reads]
 
     @property
@@ -74,7 +74,7 @@ class SwitchPlan:
 
     @property
     def writes(self) -> list[str]:
-        """The tools that write and go on."""
+        """The tools that write and are switched on."""
         return [name for change in self.changes for name in change.writes]
 
 
@@ -97,7 +97,7 @@ def planned(draft: SwitchDraft, entries: Iterable[ToolEntry]) -> SwitchPlan:
     changes, overtaken = [], []
     for key, is_on in draft.changes.items():
         if key not in switches:
-            overtaken.append("A tool that you have ticked or unticked is not there any more.")
+            overtaken.append("A tool that you have ticked or unticked no longer exists.")
         elif switches[key].is_switched_on == is_on:
             overtaken.append(overtaken_words(_title(switches[key], tools[key]), switches[key]))
         else:

@@ -16,7 +16,7 @@ from telemetry import wording
 
 @dataclass(frozen=True, slots=True)
 class ListEffect:
-    """The list now and then, of a key for which nothing was chosen."""
+    """The tool list now and after the change, for a key for which no tools were chosen."""
 
     now: ListFigures
     then: ListFigures
@@ -85,7 +85,7 @@ def forecast(plan: SwitchPlan) -> ListForecast:
 
 
 def _operations(change: SwitchChange) -> list[Operation]:
-    """The operations of a connector that goes on."""
+    """The operations of a connector that is switched on."""
     if not isinstance(change.switch, ConnectorSwitch):
         return []
     return [each for each in catalogue.switched_off if catalogue.connector_of(each.name) == change.switch.connector]

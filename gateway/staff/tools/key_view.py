@@ -10,7 +10,8 @@ from gateway.staff.tools.tool_entries import ToolEntry
 
 @dataclass(frozen=True, slots=True)
 class KeyView:
-    """`hidden`: the tools that do not exist for the key, also of those that are off. `listed`: what its clients get."""
+    """`hidden`: the tools that the key may not see, including tools that are off. `listed`: the list that its clients
+    get."""
 
     key: str
     hidden: frozenset[str]
@@ -18,7 +19,7 @@ class KeyView:
 
     @property
     def sentence(self) -> str:
-        """desk gets all 2 tools, which take 614 of 8,000 tokens. Hidden from it: 22."""
+        """desk gets all 2 tools; all that it may call take 614 of 8,000 tokens. Hidden from it: 22."""
         cost = f"{self.listed.tokens:,} of {budget():,} tokens"
         listed = f"{self.key} gets {list_words(self.listed)}; all that it may call take {cost}."
         return f"{listed} Hidden from it: {len(self.hidden):,}."
@@ -31,7 +32,7 @@ def key_names() -> list[str]:
 
 
 def key_view(name: str, entries: Sequence[ToolEntry]) -> KeyView | None:
-    """None: there is no such key. Raises StoreUnavailable."""
+    """None if there is no such key. Raises StoreUnavailable."""
     off = tuple(AddedTool(each.name, each.reads, each.tokens) for each in entries if not each.is_on)
     found = ListForecast(ListChange(added=off))
     caller = next((each for each in found.keys.by_id.values() if each.name == name), None)

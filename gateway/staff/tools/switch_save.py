@@ -19,7 +19,7 @@ class SwitchesOvertaken(Exception):
 
 
 def save(changes: Sequence[SwitchChange], reason: str) -> None:
-    """Each row by its own save, so that its history has the change with the reason. Raises SwitchesOvertaken."""
+    """Saves each row on its own, so that its history has the change with the reason. Raises SwitchesOvertaken."""
     with transaction.atomic(), one_change():
         rows = [(change, _locked(change.switch)) for change in changes]
         if overtaken := [_overtaken(change, row) for change, row in rows if not _is_as_seen(change, row)]:
@@ -41,4 +41,4 @@ def _is_as_seen(change: SwitchChange, row: ToolSwitch | None) -> bool:
 
 
 def _overtaken(change: SwitchChange, row: ToolSwitch | None) -> str:
-    return f"{change.title} is not there any more." if row is None else overtaken_words(change.title, row)
+    return f"{change.title} no longer exists." if row is None else overtaken_words(change.title, row)

@@ -14,8 +14,8 @@ from gateway.mcp.tools import all_definition_tokens
 
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
-    """`tokens`: of the definition. `switch`: what switches it; None: nothing does. `has_effect`: whether the switch
-    adds it to the list or takes it away now."""
+    """`tokens`: of the definition. `switch`: the row that switches it; None if none does. `has_effect`: whether the
+    switch changes the list now; not while the tool's API or server is off."""
 
     name: str
     connector: str
@@ -27,7 +27,7 @@ class ToolEntry:
 
     @property
     def words(self) -> str:
-        """What a filter looks in."""
+        """The text that a filter searches."""
         return f"{self.name} {self.connector} {self.kind} {self.state}".lower()
 
     @property
@@ -40,13 +40,13 @@ class ToolEntry:
 
     @property
     def own_switch(self) -> ToolSwitch | None:
-        """The row that switches this tool alone."""
+        """The row that switches only this tool."""
         return None if isinstance(self.switch, ConnectorSwitch) else self.switch
 
 
 def tool_entries() -> Iterator[ToolEntry]:
-    """Tools that search for tools belong to the gateway, and are left out, as in a list that has all tools. Queries.
-    Raises StoreUnavailable."""
+    """Tools that search for tools belong to the gateway, and are left out, as in a list that has all tools. Queries the
+    database. Raises StoreUnavailable."""
     switches = {row.tool: (connector.name, row) for connector in connectors() for row in connector.switches()}
     of_connectors = {each.connector: each for each in ConnectorSwitch.objects.all()}
     listed = all_definition_tokens()

@@ -1,4 +1,5 @@
-"""The list of all tools, those that are switched off too: what each costs in every conversation, and how it is used."""
+"""The list of all tools, including those that are switched off: what each costs in every conversation, and how it is
+used."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -127,8 +128,8 @@ def _effect(plan: SwitchPlan) -> ListEffect | None:
 
 
 def _undo_link(request: HttpRequest) -> str:
-    """After a save: the page that sets the configuration back to the moment before it, which shows first what it would
-    change. "" for those who may not open it."""
+    """After a save, the link to the page that sets the configuration back to the moment before it. That page first
+    shows what it would change. "" for those who may not open it."""
     try:
         moment = datetime.fromisoformat(request.GET.get("saved", ""))
     except ValueError:
@@ -157,7 +158,7 @@ def _connector_ticks(request: HttpRequest, every: Sequence[ToolEntry], draft: Sw
 
 
 def _tick(switch: ToolSwitch, name: str, draft: SwitchDraft) -> Tick:
-    """After a refused save, the draft goes on from the state that the switch has now."""
+    """After a refused save, the draft starts from the state that the switch has now."""
     is_on = switch.is_switched_on
     return Tick(switch.switch_id, f"{name}: on", is_ticked=draft.wants(switch), was_ticked=is_on)
 
@@ -171,7 +172,7 @@ def _ticks(shown: Table) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class MonthFigures:
-    """The calls of each tool in `days` days, of which there are figures."""
+    """The calls of each tool in the last `days` days, for which there are figures."""
 
     by_tool: Mapping[str, CallFigures]
     days: float
@@ -261,7 +262,7 @@ def _state(request: HttpRequest, row: ToolEntry, draft: SwitchDraft, *, is_hidde
 
 
 def _a_day(total: float | None, month: MonthFigures | None) -> Cell:
-    """12 · 0.4: a tool with a call a week is used."""
+    """ "12" or "0.4": a tool with a call a week must not look unused."""
     if total is None or month is None:
         return NONE
     value = total / month.days

@@ -116,7 +116,7 @@ def test_unlocking_lets_in_at_once(capsys: pytest.CaptureFixture[str]):
     call_command("unlock_login", "clerk")
     assert guess(PASSWORD, address="192.0.2.7").status_code == 302
     assert kinds().count(SecurityEventKind.UNLOCKED) == 2
-    assert "forgotten at 1 address" in capsys.readouterr().out
+    assert "cleared for 1 address" in capsys.readouterr().out
 
 
 def test_the_old_password_is_guessed_no_more_often(clerk: User):

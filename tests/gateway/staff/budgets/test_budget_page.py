@@ -218,9 +218,7 @@ def test_what_is_refused(admin_client: Client, values: dict[str, Any], sentence:
 
 def test_what_is_saved_already_is_refused(admin_client: Client):
     send(admin_client, BOOKING, token_budget_threshold=8000)
-    assert "these are the values that are saved already" in words(
-        send(admin_client, BOOKING, token_budget_threshold=8000)
-    )
+    assert "these values are already saved" in words(send(admin_client, BOOKING, token_budget_threshold=8000))
 
 
 def test_a_cap_at_a_clients_limit_is_saved_when_confirmed_with_a_reason(admin_client: Client):

@@ -175,7 +175,7 @@ def test_the_page_says_what_it_cannot_know(running: Any, engineer: Client):
     assert "too early" in text
     store(made, 25, 2)
     text = engineer.get(PAGE).content.decode()
-    assert "within each caller, and the intervals hold at every look" in text
+    assert "within each caller, and the intervals are valid however often you look" in text
     assert ">lower<" in text
     assert engineer.get("/api/v1/telemetry/experiments/both-sizes").json()["mode"] == "shadow"
 

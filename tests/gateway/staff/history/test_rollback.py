@@ -206,7 +206,7 @@ def test_a_plan_that_others_have_changed_meanwhile_is_shown_again(ops: Client):
 
 @pytest.mark.parametrize(
     ("to", "said"),
-    [("soon", "This is not a date and time"), ("", "Choose the date"), ("2999-01-01T00:00", "not come yet")],
+    [("soon", "This is not a date and time"), ("", "Choose the date"), ("2999-01-01T00:00", "in the future")],
 )
 def test_a_moment_that_is_none_is_named(ops: Client, to: str, said: str):
     answer = ops.get(ROLLBACK, {"moment": to})

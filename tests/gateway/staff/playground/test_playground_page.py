@@ -59,7 +59,7 @@ def test_a_reading_tool_runs_at_once_and_both_sides_are_shown(engineer: Client):
     assert re.search(r"With Sluice [\d,]+ tokens −\d\d\.?\d?%", said)
     assert "Next page" in said
     assert "curl -X POST" in said
-    assert re.search(r"Took [\d.]+ m?s, all of it Sluice's own: no upstream was asked\.", said)
+    assert re.search(r"Took [\d.]+ m?s, all of it Sluice's own: no upstream was called\.", said)
 
 
 def test_the_time_of_the_upstream_stands_apart_also_if_the_call_fails(engineer: Client, bad: Bad):
@@ -138,7 +138,7 @@ def test_a_draft_budget_answers_this_call_only(engineer: Client):
     ("values", "sentence"),
     [
         ({"json": "{"}, "The arguments are not JSON"),
-        ({"json": "[1]"}, "The arguments are no JSON object"),
+        ({"json": "[1]"}, "The arguments are not a JSON object"),
         ({"argument-where": "{"}, "where is not JSON"),
         ({"budget": "draft", "draft-hard_cap": "5"}, "hardCap is 5; it must be from 1,000 to 25,000."),
         ({"budget": "draft", "draft-hard_cap": "1000"}, "hardCap (1,000) is below tokenBudgetThreshold"),

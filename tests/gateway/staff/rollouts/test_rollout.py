@@ -134,7 +134,7 @@ def test_it_waits_for_calls_then_for_time_then_goes_on_and_ends_in_a_budget(
     record(others, running.control_arm, calls=5)
     assert "150" in evaluation.judged(running, timezone.now()).reason
     record(others, running.control_arm, calls=5)
-    assert evaluation.judged(running, timezone.now()).reason == "The step has not lasted its least time yet."
+    assert evaluation.judged(running, timezone.now()).reason == "The step has not lasted its minimum time yet."
     now = later(running)
     with commits():
         evaluation.check_rollouts(now)
@@ -317,7 +317,7 @@ def test_the_first_step_of_few_callers_is_explained(ops: Client, commits: Any):
     for number in range(4):
         ApiKey.objects.create(name=f"key-{number}", prefix="slc_x", digest=str(number))
     made = Rollout.objects.create(name="few", operations="list_bookings", values={"chunk_size": 100})
-    said = "5% of 4 callers is nobody; the first step is 1 caller (25%)."
+    said = "5% of 4 callers is less than one; the first step includes 1 caller (25%)."
     assert said in ops.get(f"{PAGES}few/").content.decode()
     with commits():
         steps.start(made.pk, "try it")

@@ -155,7 +155,7 @@ def test_the_question_says_what_changes_for_whom(admin_client: Client, writer: M
     assert "papers_delete_page, papers_get_page" in rows["all-of-it"]
     assert rows["reads-only"].startswith("papers_get_page –")
     assert "desk" not in rows
-    assert "A tool that writes goes on: papers_delete_page." in text
+    assert "A tool that writes is switched on: papers_delete_page." in text
 
 
 @pytest.mark.parametrize("what", ["a tool that writes", "a flip", "neither"])
@@ -242,7 +242,7 @@ def test_a_tool_that_is_gone_is_named_as_a_reason(admin_client: Client, reader: 
     reader.delete()
     answer = admin_client.post(SAVE, form)
     assert answer.status_code == 409
-    assert "is not there any more" in words(answer)
+    assert "no longer exists" in words(answer)
 
 
 def test_nothing_ticked_is_nothing_to_save(admin_client: Client, reader: McpTool):
