@@ -83,7 +83,10 @@ def most_chars(policy: Policy) -> int:
 
 def dumps(value: Any) -> bytes:
     """Compact JSON. Values without a JSON type, such as dates and decimals, become their text."""
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(value, default=str)
+    except TypeError:  # a key is not a text; allowing that from the start would nearly double the time
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
 
 
 def length(data: bytes) -> int:

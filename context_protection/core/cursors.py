@@ -13,7 +13,6 @@ import hashlib
 import hmac
 import re
 import time
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from context_protection.core.compression import compress, decompress
 from context_protection.core.errors import InvalidCursor, InvalidHandle, StoreUnavailable, invalid_cursor
 
 TTL = 660  # seconds that a cursor is valid: the promised ten minutes and a minute of grace
@@ -208,7 +208,7 @@ class Snapshots:
         snapshot_id = self._name(new)
         if not self.store.defers_writes and (known := self._recalled(snapshot_id)) is not None:
             return known
-        packed = [zlib.compress(block, 1) for block in new.blocks]
+        packed = [compress(block) for block in new.blocks]
         origin, now = new.origin, self.sealer.clock()
         snapshot = Snapshot(
             id=snapshot_id,
@@ -289,7 +289,7 @@ class Snapshots:
 
     def blocks(self, snapshot: Snapshot, numbers: Sequence[int]) -> list[bytes]:
         """Blocks of the snapshot, read with one query. Raises InvalidCursor if one of them is gone."""
-        return [zlib.decompress(_present(block)) for block in self._packed(snapshot, numbers)]
+        return [decompress(_present(block)) for block in self._packed(snapshot, numbers)]
 
     def blocks_from(self, snapshot: Snapshot, first: int) -> Iterator[bytes]:
         """All blocks from number `first` on, including those added since the snapshot was stored. Lazily reads
@@ -301,12 +301,12 @@ class Snapshots:
             found = self._packed_from(snapshot, number)
             if number == first and not found:
                 raise _expired()
-            yield from map(zlib.decompress, found)
+            yield from map(decompress, found)
             number, more = number + len(found), len(found) == BLOCKS_PER_QUERY
 
     def add_block(self, snapshot: Snapshot, number: int, data: bytes) -> bytes:
         """Adds a block to the snapshot. Returns the stored block: another call may have added that number first."""
-        return zlib.decompress(self.store.add_block(snapshot, number, zlib.compress(data, 1)))
+        return decompress(self.store.add_block(snapshot, number, compress(data)))
 
     def _is_complete(self, snapshot: Snapshot) -> bool:
         further = snapshot.plan["blocks"] - 1

@@ -166,7 +166,7 @@ class MemoryPage:
 
     @property
     def field_count(self) -> int:
-        return max((len(row) for row in self.rows), default=0)
+        return max(map(len, self.rows), default=0)
 
     def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
         return summaries.rows(self.rows, self.shape, policy)

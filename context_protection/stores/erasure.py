@@ -1,6 +1,5 @@
 """Deletes the stored snapshots of a caller, or those that mention a text, from the table and from Redis."""
 
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -9,6 +8,7 @@ from typing import Any
 import redis
 from django.conf import settings
 
+from context_protection.core.compression import NotCompressed, decompress
 from context_protection.core.cursors import Snapshot, SnapshotOrigin
 from context_protection.models import StoredWalk
 from context_protection.stores.entries import ORIGIN
@@ -47,8 +47,8 @@ def _opened(key: str, data: bytes) -> tuple[str | None, bytes]:
 
 def _unpacked(block: bytes) -> bytes:
     try:
-        return zlib.decompress(block)
-    except zlib.error:
+        return decompress(block)
+    except NotCompressed:
         return block
 
 

@@ -59,10 +59,17 @@ def _is_suspect(text: str) -> bool:
 
 
 def _has_divider(text: str) -> bool:
-    return any(each in text for each in _DIVIDERS)
+    return _has_any(text, _DIVIDERS)
 
 
 def _has_digit_or_quote(text: str) -> bool:
     if not text.isascii():
         return _DIGIT_OR_QUOTE(text) is not None
-    return any(each in text for each in _ASCII_DIGITS_AND_QUOTES)
+    return _has_any(text, _ASCII_DIGITS_AND_QUOTES)
+
+
+def _has_any(text: str, characters: str) -> bool:
+    for each in characters:  # noqa: SIM110  # any() takes three times as long for a few characters
+        if each in text:
+            return True
+    return False

@@ -27,6 +27,7 @@ _SCHEMA = word_set(
     """
 )
 _TYPES = word_set("string number integer boolean array object null")
+_NESTED = frozenset({dict, list})
 FEWEST = 4  # elements of a list, or fields of an object, that are screened together
 ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, but for a scheme such as Bearer
 _WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
@@ -84,6 +85,9 @@ class _SecretSearch:
                     if len(below) < SHORTEST or below in harmless.known or not may_hold_secret(below):
                         continue
                 elif kind in SCALARS:
+                    continue
+                elif kind in _NESTED and not (masked or reveal):
+                    self.stack.append((below, (path, name), holder_below(within, name), field.is_custom))
                     continue
             if below is None or below is True or below is False or below == "" or name in masked:
                 continue

@@ -67,19 +67,25 @@ def _of_one_form(
     if fields.may_be_table:
         return range(len(objects))
     found: set[int] = set()
-    if fields.values and fields.labels:
-        found.update(
-            at for at, each in enumerate(objects) if any(map(_names_a_secret, pairs.labels_of(each, fields.labels)))
-        )
-    for name, field, column in zip(
-        names, fields.each, zip(*(each.values() for each in objects), strict=True), strict=False
-    ):
+    if fields.values:
+        for name in fields.labels:
+            found.update(_with_secret_label(objects, name))
+    for name, field, column in zip(names, fields.each, zip(*map(dict.values, objects), strict=True), strict=False):
         if field.is_named:
             found.update(at for at, each in enumerate(column) if not _is_empty(each))
         else:
             below = holder_below(within, name)
             found.update(suspects(column, within=below, custom=field.is_custom, depth=depth + 1))
     return found
+
+
+def _with_secret_label(objects: Sequence[dict[str, Any]], name: str) -> Iterable[int]:
+    """The places of the name/value pairs whose label, in the field `name` or below it, names a secret."""
+    column = [each[name] for each in objects]
+    if set(map(type, column)) == {str}:
+        secrets = set(filter(_names_a_secret, set(column)))
+        return [at for at, label in enumerate(column) if label in secrets] if secrets else ()
+    return [at for at, each in enumerate(objects) if any(map(_names_a_secret, pairs.labels_of(each, [name])))]
 
 
 def _is_empty(value: Any) -> bool:

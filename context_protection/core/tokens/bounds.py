@@ -3,6 +3,8 @@ them is within the hard cap."""
 
 import re
 import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from context_protection.core.tokens.rulers import Ruler
@@ -41,6 +43,11 @@ def most_beside_words(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
     for word in sorted(set(_WORD.findall(data[-_LAST:])), key=len, reverse=True):
         if most <= enough:
             break
-        bound, count = len(word) + len(word.translate(None, _WITHOUT_MORE)), ruler.count(word.decode())
-        most -= data.count(b'"%b"' % word) * (bound - count)
+        most -= data.count(b'"%b"' % word) * _excess(word, ruler.count)
     return most
+
+
+@lru_cache(maxsize=2048)  # the answers of an operation repeat the names of its fields
+def _excess(word: bytes, count: Callable[[str], int]) -> int:
+    """The tokens by which the bound of a word exceeds its count."""
+    return len(word) + len(word.translate(None, _WITHOUT_MORE)) - count(word.decode())

@@ -68,6 +68,7 @@ class LearnedRates:
 
 def _kind(data: bytes, weight: int) -> tuple[int, ...]:
     """Equal for texts with about the same shares of letters, digits, signs and scripts."""
-    kept = (len(data.translate(None, left_out)) for left_out in (_NOT_DIGITS, _NOT_CAPITALS_OR_SIGNS, _ASCII))
-    figures = (weight / len(data), *(count / len(data) + LEAST_SHARE for count in kept))
-    return tuple(round(math.log(figure) / STEP) for figure in figures)
+    size, beyond_ascii = len(data), 0 if data.isascii() else len(data.translate(None, _ASCII))
+    kept = len(data.translate(None, _NOT_DIGITS)), len(data.translate(None, _NOT_CAPITALS_OR_SIGNS)), beyond_ascii
+    figures = weight / size, *[count / size + LEAST_SHARE for count in kept]
+    return tuple([round(math.log(figure) / STEP) for figure in figures])

@@ -1,0 +1,28 @@
+"""Compresses the blocks of snapshots, with zstd: it takes half the time of zlib's fastest level, for smaller blocks."""
+
+import sys
+import zlib
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_LEVEL = 1
+_OF_ZLIB = b"\x78"  # how a block begins that a version before this one has stored
+
+
+class NotCompressed(ValueError):
+    """The data is not a compressed block."""
+
+
+def compress(block: bytes) -> bytes:
+    return zstd.compress(block, _LEVEL)
+
+
+def decompress(data: bytes) -> bytes:
+    """Raises NotCompressed."""
+    try:
+        return zlib.decompress(data) if data[:1] == _OF_ZLIB else zstd.decompress(data)
+    except (zlib.error, zstd.ZstdError) as error:
+        raise NotCompressed(str(error)) from None

@@ -1,0 +1,27 @@
+import zlib
+
+import pytest
+
+from context_protection.core.compression import NotCompressed, compress, decompress
+
+BLOCK = b'[{"id":1,"guest":"Ada"},' + b'{"id":2,"guest":"Grace"},' * 200 + b"{}]"
+
+
+@pytest.mark.parametrize("block", [b"", b"[]", BLOCK])
+def test_a_block_is_restored(block: bytes):
+    assert decompress(compress(block)) == block
+
+
+def test_a_compressed_block_is_small():
+    assert len(compress(BLOCK)) < len(BLOCK) / 20
+
+
+def test_a_block_of_an_earlier_version_is_restored():
+    for level in (1, 6, 9):
+        assert decompress(zlib.compress(BLOCK, level)) == BLOCK
+
+
+@pytest.mark.parametrize("data", [b"", b"[1, 2]", compress(BLOCK)[:-1], zlib.compress(BLOCK)[:-1], b"\x78\x01"])
+def test_other_data_is_rejected(data: bytes):
+    with pytest.raises(NotCompressed):
+        decompress(data)
