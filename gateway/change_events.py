@@ -1,5 +1,5 @@
-"""Records each change of the configuration as an event: the marks on charts, the changes beside a bad verdict, and the
-rows of /admin/history/."""
+"""Records each change of the configuration as an event. Events are marks on charts, candidate causes beside a bad
+verdict, and rows of /admin/history/."""
 
 from django.db import models
 from django.urls import reverse

@@ -147,7 +147,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
         sentence = "A store that this page needs is unavailable or full. Nothing was changed; try again later."
         return answer_page(request, store_unavailable(STORE_SECONDS), "Not possible just now", sentence)
     error = InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)
-    sentence = f"{LOOK_FIRST} If it stays, tell the operator when it happened."
+    sentence = f"{LOOK_FIRST} If the error persists, tell the operator when it happened."
     return answer_page(request, error, "Something failed on our side", sentence)
 
 

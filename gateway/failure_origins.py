@@ -60,7 +60,7 @@ ORIGINS: Mapping[str, Origin] = {
 
 def origin_of(error: CallError) -> Origin:
     """The origin by the reason; for an unknown reason, by the kind of error."""
-    if isinstance(error, UpstreamGarbled):  # its reasons are also those of wrong requests
+    if isinstance(error, UpstreamGarbled):  # some of its reasons also stand for wrong requests
         return Origin.UPSTREAM
     if (origin := ORIGINS.get(error.reason)) is not None:
         return origin

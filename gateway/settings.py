@@ -228,7 +228,7 @@ if PROJECT_SYNC_SECONDS < 1:
         f"PROJECT_SYNC_SECONDS is {PROJECT_SYNC_SECONDS}; expected at least 1 second between two checks for changes."
     )
 
-CODEBASE_CPU_PRICE = env.float("CODEBASE_CPU_PRICE", default=0.01)  # dollars a second: what maxCost is measured in
+CODEBASE_CPU_PRICE = env.float("CODEBASE_CPU_PRICE", default=0.01)  # dollars per second of work, for maxCost
 if CODEBASE_CPU_PRICE < 0:
     raise ImproperlyConfigured(f"CODEBASE_CPU_PRICE is {CODEBASE_CPU_PRICE}; expected dollars a second, such as 0.01.")
 

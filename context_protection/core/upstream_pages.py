@@ -201,7 +201,7 @@ class PagedRows:
             raise EmptyPages(
                 f"Upstream gave {MAX_EMPTY} pages in a row without a row, and says that more follow.",
                 reason="upstream_empty_pages",
-                suggestion="Narrow the list with the operation's own filters. If it stays, tell the operator.",
+                suggestion="Narrow the list with the operation's filters. If the error persists, tell the operator.",
             )
 
     def _check_bounded(self, parameter: str, value: Any) -> None:

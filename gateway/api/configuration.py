@@ -1,5 +1,5 @@
-"""GET /api/v1/config, POST /api/v1/config/validate: the effective settings with their sources, and a file tried
-without using it."""
+"""GET /api/v1/config: the effective settings with their sources. POST /api/v1/config/validate: the problems of a
+configuration file, and the changes that it would make."""
 
 from collections.abc import Sequence
 from typing import Any

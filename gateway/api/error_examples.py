@@ -54,11 +54,11 @@ NO_OPERATION = UnknownOperation(
     value="list_booking",
     suggestion="Set name to list_bookings.",
 )
-FAILED = "If it stays, tell the operator the request id 01ARZ3NDEKTSV4RRFFQ69G5FAV."
+FAILED = "If the error persists, tell the operator the request id 01ARZ3NDEKTSV4RRFFQ69G5FAV."
 GARBLED = UpstreamGarbled(
     "acme sent an answer that cannot be read: not JSON.",
     reason="upstream_garbled",
-    suggestion="Try again once. If it stays, tell the operator: the API may have changed or be broken.",
+    suggestion="Try again once. If the error persists, tell the operator: the API may have changed or be broken.",
 )
 BUSY = UpstreamUnavailable(
     "acme has had too many requests for now.",

@@ -36,7 +36,7 @@ def _object(required: str, about: str | None = None, /, **properties: Schema) ->
 
 
 def _meta(required: str = "", **properties: Schema) -> Schema:
-    """A `meta`: the budget, and what this kind of answer adds."""
+    """A `meta`: the fields of the budget, and those that this kind of answer adds."""
     return {"allOf": [ref("Meta"), _object(required, None, **properties)]}
 
 

@@ -75,6 +75,6 @@ class Caller:
 @lru_cache(maxsize=1024)
 def _digest_of(reveal: frozenset[str], withheld: WithheldNames, projects: frozenset[str] | None) -> str:
     names = [*sorted(reveal), *withheld.lines()]
-    if projects != frozenset():  # keys without projects have the same digest as in versions without projects
+    if projects != frozenset():  # so that the cursors of keys without projects outlived the introduction of projects
         names += ["", "all"] if projects is None else ["", "these", *sorted(projects)]
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]

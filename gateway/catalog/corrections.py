@@ -1,4 +1,4 @@
-"""Suggestions that correct a wrong argument. They work when followed literally: validation tries them first."""
+"""Suggestions that correct a wrong argument. Validation tries each one, so it works when it is followed literally."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ def _written(value: Any) -> str:
 
 
 def _as_schema(value: Any, schema: Schema, name: str) -> Iterator[Any]:
-    """The value converted to its schema's type, which strict operations do not do themselves: 5 for "5"."""
+    """The value in its schema's type, such as 5 for "5". Useful for strict operations, which convert nothing."""
     if isinstance(value, str) and len(value) <= LONGEST_CONVERTED and "string" not in kinds(schema):
         try:
             converted = json_limits.loads(value, name)

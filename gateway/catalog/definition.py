@@ -33,7 +33,7 @@ class ToolDefinition:
     required: tuple[str, ...] = ()
     form: tuple[str, ...] | None = None  # which of its kind's protection arguments it takes; None: all
     summarizes: bool = False  # takes `summarize`: the description says above which size the answer is a summary
-    without_effect: frozenset[str] = frozenset()  # arguments that older clients send; tool lists omit them
+    without_effect: frozenset[str] = frozenset()  # arguments accepted from older clients; tool lists omit them
     plain: frozenset[str] = frozenset()  # arguments whose names say enough: tool lists do not describe them
     shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`

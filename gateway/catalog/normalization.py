@@ -87,7 +87,7 @@ def _renamed(definition: ToolDefinition, given: Mapping[str, Any], properties: M
 
 
 def _meant(wanted: str, definition: ToolDefinition, free: set[str]) -> str | None:
-    """The argument that is meant, among those that are not given."""
+    """The argument that the name `wanted` stands for, among those that are not given."""
     same = [each for each in free if folded(each) == wanted]
     if same:
         return same[0] if len(same) == 1 else None
@@ -109,7 +109,7 @@ def _identifier(wanted: str, definition: ToolDefinition, free: set[str]) -> str 
 
 
 def _directed(given: Mapping[str, Any], properties: Mapping[str, Schema]) -> Mapping[str, Any]:
-    """Merges a direction that is an argument of its own into the order: sort=totalPrice&order=desc."""
+    """Merges a direction that is an argument of its own into the order: sort=totalPrice&order=desc is -totalPrice."""
     order = next((name for name, schema in properties.items() if is_order(schema)), None)
     if order is None:
         return given

@@ -64,7 +64,7 @@ class Operation(ToolDefinition):
     form_of: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda given: {}
     record_operation: str | None = None  # the operation that returns one row as a record
     record_key: tuple[str, str] = ("id", "id")  # (argument of record_operation, field of the row)
-    record_shared: Mapping[str, str] = field(default_factory=dict)  # arguments passed on: its name → the name here
+    record_shared: Mapping[str, str] = field(default_factory=dict)  # arguments to pass on: name there → name here
     record_is_row: bool = True  # whether record_operation returns the whole row
     pinned: bool = False  # in every tool list, also in search mode
     in_every_set: bool = False  # seen by every key, even with other tool sets, unless it is hidden
@@ -74,7 +74,7 @@ class Operation(ToolDefinition):
     route: str = ""  # the upstream's method and path, if it is one request: "GET /users/{id}"
     # Finds the text of a handle that a row of a list named. No result is stored for such a handle.
     named_text: Callable[[str], NamedText | None] | None = None
-    # The fields that an argument compares, if they have other names than it: {"arrivalFrom": ("checkInDate",)}.
+    # The fields that an argument compares, if their names differ from its own: {"arrivalFrom": ("checkInDate",)}.
     compares: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)  # its policy's defaults; budgets override them
     shape: Shape = field(default=ANY, repr=False)  # shape of the upstream's data, also for later pages of a snapshot

@@ -120,7 +120,7 @@ def _is_panic(error: BaseException) -> bool:
 
 def _failure(call: Call, error: BaseException, kind: type[InternalError] = InternalError) -> CallError:
     if is_away(error):
-        logger.warning("database away", extra={"request_id": call.id, "error": type(error).__name__})
+        logger.warning("the database is unavailable", extra={"request_id": call.id, "error": type(error).__name__})
         return _store_error_for(call, store_unavailable(1))
     logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})
     if _is_action(call.operation):
@@ -130,7 +130,7 @@ def _failure(call: Call, error: BaseException, kind: type[InternalError] = Inter
     return kind(
         f"Something failed on our side; {effect}.",
         reason="internal_error",
-        suggestion=f"{advice}. If it stays, tell the operator the request id {call.id}.",
+        suggestion=f"{advice}. If the error persists, tell the operator the request id {call.id}.",
     )
 
 

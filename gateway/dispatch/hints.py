@@ -1,4 +1,4 @@
-"""How each transport writes a hint, "call this to get more". Responses of different transports differ in nothing else
+"""How each transport writes the hint "call this to get more". Responses of different transports differ in nothing else
 (law 4)."""
 
 from collections.abc import Callable, Container, Mapping

@@ -1,4 +1,4 @@
-"""Observers of fresh answers, besides telemetry. Applications register them at the start."""
+"""Observers of fresh answers, besides telemetry. Applications register them at startup."""
 
 import logging
 from collections.abc import Callable

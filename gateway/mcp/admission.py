@@ -55,7 +55,7 @@ async def admit(
             await response.finish()
             return
         scope, peer = _with_peer(scope, caller, transport)
-        if in_flight is None:  # a restart does not wait for notification streams, which owe no answer
+        if in_flight is None:  # a restart does not wait for notification streams, which have no answer
             headers = Handshake.of(scope)
             is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
             in_flight = () if is_stream else (scope,)

@@ -1,4 +1,5 @@
-"""The in-flight requests of one session. Rejects too many, duplicate ids, and new requests while the server drains."""
+"""The in-flight requests of one session. Rejects requests beyond a limit, with duplicate ids, or while the server
+drains."""
 
 import asyncio
 from typing import Any
@@ -27,7 +28,7 @@ class InFlight:
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        # By id, with the task that answers the request; None: the SDK has one.
+        # By id, with the task that answers the request; None: the SDK answers it.
         self._requests: dict[RequestId, asyncio.Task[None] | None] = {}
 
     def __len__(self) -> int:
@@ -64,7 +65,7 @@ class InFlight:
         return None
 
     def begin(self, request_id: RequestId, task: "asyncio.Task[None]") -> None:
-        """Records a request that `task` answers. A notification of the client cancels the task."""
+        """Records a request that `task` answers. If the client cancels the request, the task is cancelled."""
         key = coerce_request_id(request_id)
         self._requests[key] = task
         task.add_done_callback(lambda _: self._requests.get(key) is task and self._forgotten(key))

@@ -24,7 +24,8 @@ class Peer:
 
     @property
     def call_id(self) -> str:
-        """The id of a call. A connection of many calls was opened by a request whose id must not become theirs."""
+        """The id of a call. Each call of a connection gets a new one, and not the id of the request that opened the
+        connection."""
         return identity.current_or_new_id() if self.session is None else identity.new_id()
 
     @property

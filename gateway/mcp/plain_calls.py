@@ -130,7 +130,7 @@ def _is_plain(name: str, peer: Peer) -> bool:
 
 
 def _of_envelope(meta: Mapping[str, Any], peer: Peer) -> Program | None:
-    """The client of a request since MCP 2026-07-28; None without a valid envelope."""
+    """The client that a request's envelope names (MCP 2026-07-28); None if the envelope is not valid."""
     envelope = orjson.dumps(meta)
     declared = _declared(envelope) if len(envelope) <= LONGEST_ENVELOPE else None
     return None if declared is None else program_by(*declared, peer)

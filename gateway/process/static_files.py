@@ -1,4 +1,4 @@
-"""Serves static files for pages, whose paths are in memory."""
+"""Serves the static files of pages. Looks their paths up in memory."""
 
 from collections.abc import Callable
 from typing import Any

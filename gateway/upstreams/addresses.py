@@ -83,7 +83,7 @@ PRIVATE_TOO = AllowedAddresses(private=True)
 @dataclass(frozen=True, slots=True)
 class UpstreamOrigin:
     """`text`: "https://api.example.com:8443". `host` is in ASCII, as in DNS, without the brackets of IPv6. `authority`:
-    host and port as a request names them. `text` and `authority` leave the scheme's default port out."""
+    host and port as a request names them. `text` and `authority` omit the scheme's default port."""
 
     text: str
     scheme: str

@@ -1,5 +1,5 @@
-"""Errors of upstreams, as shown to callers. The upstream's own message is repeated only in short and in a field of its
-own, never within our text, because it is data and not advice."""
+"""Errors of upstreams, as shown to callers. The upstream's own message is shortened and has a field of its own. It
+never becomes part of our text, because it is data and not advice."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -100,7 +100,8 @@ class UpstreamFailures:
         return UpstreamUnavailable(
             f"{self._name} cannot be reached: {why}.",
             reason="upstream_unreachable",
-            suggestion="Try again in a minute. If it stays, the operator should look at its address and the network.",
+            suggestion="Try again in a minute. If the error persists, the operator should check its "
+            "address and the network.",
             transient=True,
         )
 
@@ -155,7 +156,8 @@ class UpstreamFailures:
         return UpstreamGarbled(
             f"{self._name} sent an answer that cannot be read: {what}.",
             reason="upstream_garbled",
-            suggestion="Try again once. If it stays, tell the operator: the API may have changed or be broken.",
+            suggestion="Try again once. If the error persists, tell the operator: the API may have changed or be "
+            "broken.",
         )
 
     def redirected(self, what: str) -> UpstreamGarbled:
@@ -192,7 +194,7 @@ class UpstreamFailures:
         return UpstreamUnavailable(
             f"{self._name} failed on its side (status {response.status}).",
             reason="upstream_failed",
-            suggestion="Try again in a minute; if it stays, ask for something else, or tell the operator.",
+            suggestion="Try again in a minute; if the error persists, ask for something else, or tell the operator.",
             retry_after=whole_seconds(seconds) if seconds is not None else None,
             upstream=self._upstream_details(response),
             transient=response.status in TRANSIENT_STATUSES,

@@ -18,8 +18,8 @@ FIELDS = {
     "reset": re.compile(r"(?:\bt|\breset)\s*=\s*(\d{1,12})"),
 }
 LEADING_NUMBER = re.compile(r"(\d{1,15})(?:\.\d+)?(?:\s*[,;].*)?")  # `100, 100;w=60` has policies behind the limit
-FIRST_UNIX_TIME = 10**9  # a reset from here on is a Unix time; a smaller one is seconds from now
-FIRST_UNIX_MILLISECONDS = 10**12  # from here on it is in milliseconds
+FIRST_UNIX_TIME = 10**9  # a reset of at least this is a Unix time; a smaller one counts seconds from now
+FIRST_UNIX_MILLISECONDS = 10**12  # a reset of at least this is a Unix time in milliseconds
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
@@ -51,7 +51,7 @@ def quota_left(headers: Mapping[str, str], before: int | None) -> int | None:
 
 
 def capacity(headers: Mapping[str, str]) -> dict[str, int]:
-    """`remaining` and `limit`, in requests, as far as the headers have them."""
+    """`remaining` and `limit`, in requests; without those that the headers do not have."""
     named = {name: _number(headers, name) for name in CAPACITY}
     return {name: number for name, number in named.items() if number is not None}
 

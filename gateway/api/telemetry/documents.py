@@ -21,7 +21,7 @@ def span(of: Span) -> dict[str, Any]:
 
 
 def figures(of: CallFigures) -> dict[str, Any]:
-    """Tokens are in Claude's count, shares are 0 to 1, times in milliseconds; null: nothing to measure."""
+    """Tokens are Claude's, shares are from 0 to 1, times are in milliseconds; null: nothing to measure."""
     return {
         "calls": of.calls,
         "errors": of.errors,

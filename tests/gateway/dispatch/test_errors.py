@@ -70,7 +70,7 @@ def test_a_fault_of_ours(operation: str, message: str, advice: str, caller: Call
         "code": -32603,
         "reason": "internal_error",
         "message": message,
-        "data": {"suggestion": f"{advice} If it stays, tell the operator the request id {call.id}."},
+        "data": {"suggestion": f"{advice} If the error persists, tell the operator the request id {call.id}."},
     }
     (logged,) = [each for each in caplog.records if each.levelno == logging.ERROR]
     assert (logged.message, logged.request_id, logged.operation) == ("call failed", call.id, operation)
@@ -123,7 +123,11 @@ def test_a_database_that_is_away(
     assert (shown["reason"], shown["message"]) == ("store_unavailable", message)
     assert shown["data"] == {"suggestion": suggestion, "retry_after": 1}
     (logged,) = [each for each in caplog.records if each.levelno == logging.WARNING]
-    assert (logged.message, logged.request_id, logged.error) == ("database away", call.id, "OperationalError")
+    assert (logged.message, logged.request_id, logged.error) == (
+        "the database is unavailable",
+        call.id,
+        "OperationalError",
+    )
 
 
 def test_a_call_that_takes_too_long():
