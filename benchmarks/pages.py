@@ -155,7 +155,7 @@ def measure(client: Client, address: str, runs: int) -> Measured:
 
 
 def _cpu() -> float:
-    """Seconds of this thread, and of the processes that Postgres has for the database. On SQLite there are none."""
+    """CPU seconds of this thread and of Postgres's processes for the database; on SQLite, of this thread only."""
     if connection.vendor != "postgresql":
         return time.thread_time()
     with connection.cursor() as cursor:

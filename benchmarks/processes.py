@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
-START_SECONDS = 120  # a first start makes the database; other programs may use the machine
+START_SECONDS = 120  # long, because a first start creates the database, and other programs may use the machine
 STOP_SECONDS = 20
 
 
 @dataclass(frozen=True)
 class StartedProgram:
-    """`log`: what it writes to stderr."""
+    """`log`: its stderr."""
 
     process: "subprocess.Popen[bytes]"
     log: IO[bytes]

@@ -96,7 +96,7 @@ async def _some_cycles(server: BenchServer, count: int) -> None:
 
 
 async def _first_result(prepared: PreparedSluice) -> float:
-    """From the start of `manage.py mcp` through the handshake to the result of a list call."""
+    """Seconds from the start of `manage.py mcp` to the result of a list call, including the handshake."""
     began = time.perf_counter()
     environment = {**prepared.settings, "DATA_DIR": str(prepared.data), "SLUICE_API_KEY": prepared.key}
     process = await asyncio.create_subprocess_exec(

@@ -54,7 +54,7 @@ REJECTED_KEYS = Counter("sluice_rejected_keys", "Calls whose key was refused.", 
 
 
 class BoundedLabels:
-    """Limits the values of a label: valid UTF-8, and OTHER for those beyond the first `most`."""
+    """Limits a label to its first `most` values; all further ones become OTHER. Makes values valid UTF-8."""
 
     def __init__(self, most: int) -> None:
         self.most = most

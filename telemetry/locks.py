@@ -1,4 +1,4 @@
-"""A lock that one process or thread at a time holds, and that ends with its holder."""
+"""A lock that only one process or thread holds at a time, and that is released when its holder ends."""
 
 import threading
 import zlib
@@ -13,8 +13,8 @@ _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 @contextmanager
 def only_one(name: str) -> Iterator[bool]:
-    """Yields whether the lock is ours; never waits. Postgres holds it for all processes; with SQLite, which is for one
-    process, a lock of the process does."""
+    """Yields whether the lock was acquired; never waits. On Postgres, it is a lock of the database for all processes.
+    SQLite serves one process, so a lock of this process is enough."""
     if connection.vendor == "postgresql":
         with _advisory(zlib.crc32(name.encode())) as is_ours:
             yield is_ours
@@ -30,7 +30,7 @@ def only_one(name: str) -> Iterator[bool]:
 
 @contextmanager
 def _advisory(key: int) -> Iterator[bool]:
-    """A lock of the session, so that each rule can have its own transaction. Postgres frees it if the connection
+    """A session lock of Postgres, which can be held over several transactions. Postgres releases it if the connection
     breaks."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [key])

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-# For the groups of some 100,000 calls. With less, Postgres sorts them in files, which takes it three times as long.
+# work_mem for grouping some 100,000 calls. With less, Postgres sorts in files, which takes three times as long.
 ROOM = "64MB"
 
 

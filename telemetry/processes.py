@@ -7,7 +7,7 @@
     upstreams  [{name, connector, breaker, lastSuccessAt, lastFailureAt, lastFailure, rateLeft, rateLimit,
                  nextTryInSeconds, probe: {at, ok, ms, status, message} | null}]
     toolList   {tokens, budget, tools, isSearch} | null: only processes that serve MCP
-    ruler      "ok", or why Claude's tokens are not counted well
+    ruler      "ok", or why Claude's tokens are not counted exactly
     accuracy   {n, claudeWithin, formulaWithin}
 """
 

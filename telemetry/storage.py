@@ -49,7 +49,7 @@ class StoreResult:
 
 
 class PendingCall(Protocol):
-    """A call that is queued for the writer thread, which calls `measured` for all work that can wait."""
+    """A call in the writer's queue. `measured` does the work that need not be done while the caller waits."""
 
     @property
     def at(self) -> datetime: ...
@@ -154,7 +154,7 @@ _MOST_CHARACTERS = [FIGURES[name].max_length or 0 for name in _named(str)]  # ev
 
 
 def _is_sound(call: Measurement) -> bool:
-    """Checks all values of a type at once, because each call is checked and nearly all are valid."""
+    """Checks all values of a type at once, which is fast: nearly every call is valid, and each one is checked."""
     texts, numbers = _texts(call), _numbers(call)
     return (
         not any(map(gt, map(len, texts), _MOST_CHARACTERS))

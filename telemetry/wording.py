@@ -30,7 +30,7 @@ def short(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """5.8%, from a share of 0 to 1. Rounding never gives 0% or 100%; it gives <0.1% or >99.9%."""
+    """5.8%, from a share of 0 to 1. A share between these never becomes 0% or 100%, but <0.1% or >99.9%."""
     if value is None:
         return NOTHING
     if 0 < value < 0.0005:

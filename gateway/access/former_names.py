@@ -13,7 +13,7 @@ from context_protection.models import TokenBudget
 from gateway.access.models import ApiKey, FormerToolName, ToolSet
 from gateway.catalog.operation import Operation
 
-DAYS = 30  # for which an old name reaches the tool
+DAYS = 30  # how long an old name still reaches the tool
 AT_ONCE = 200  # rows per statement
 
 

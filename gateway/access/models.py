@@ -13,7 +13,7 @@ from simple_history.models import HistoricalRecords
 from gateway.access.keys import digest, new_key, prefix
 from gateway.access.tool_switch import ToolSwitch
 
-ROTATION = timedelta(hours=24)  # for which the old secret of a rotated key works
+ROTATION = timedelta(hours=24)  # how long the old secret of a rotated key still works
 
 
 class ApiKeyManager(models.Manager["ApiKey"]):

@@ -107,7 +107,7 @@ class Quotas:
 
     def learn(self, day: int, totals: Mapping[str, int]) -> None:
         """Applies totals over all processes. A total may be old but is never too high, so the other processes have
-        used at least the total without this process's tokens."""
+        used at least the total minus this process's tokens."""
         with self._lock:
             if day != self._day:
                 return

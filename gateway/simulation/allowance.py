@@ -17,7 +17,7 @@ class Allowance:
     started: float = field(default_factory=time.monotonic)
 
     def take(self) -> None:
-        """Takes one call. Raises Finished."""
+        """Counts one more call against the limits. Raises Finished."""
         if self.made >= self.calls or self.seconds_left <= 0:
             raise Finished
         self.made += 1

@@ -16,7 +16,7 @@ from mcp.types import Implementation, TextContent
 from gateway.simulation.allowance import Allowance
 from gateway.simulation.websocket import websocket_client
 
-TIMEOUT = 60.0  # seconds of one call
+TIMEOUT = 60.0  # seconds per call
 
 Document = dict[str, Any]
 Send = Callable[[str, Mapping[str, Any]], Awaitable[Document]]  # (tool, arguments) → the answer

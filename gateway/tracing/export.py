@@ -20,7 +20,7 @@ INSTALL = "pip install --require-hashes -r requirements-otel.lock"
 
 
 def start() -> bool:
-    """Returns whether it is on. Call it once, before the MCP server is built."""
+    """Returns whether OpenTelemetry is on. Call this once, before the MCP server is built."""
     if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     if not _is_installed():
@@ -67,7 +67,7 @@ def _start() -> None:
 
 
 def stop() -> None:
-    """Sends what is queued. Blocks for some seconds if nothing listens."""
+    """Sends the queued spans and metrics. Blocks for some seconds if nothing listens."""
     if spans.tracer is None:
         return
     from opentelemetry import metrics, trace

@@ -1,6 +1,6 @@
 """The names of OpenTelemetry's semantic conventions for MCP, which are in development, and Sluice's own.
 
-The conventions: github.com/open-telemetry/semantic-conventions-genai. A renamed attribute changes here only.
+The conventions: github.com/open-telemetry/semantic-conventions-genai. If they rename an attribute, change it here only.
 """
 
 SEMCONV_VERSION = "development, 2026-11"

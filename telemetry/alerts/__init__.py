@@ -1,4 +1,4 @@
-"""Alerts: rules that beat evaluates, the states of what they watch, and the notifications about them.
+"""Alerts: rules that beat evaluates, alerts with their states, and notifications.
 
     check_alerts ─► evaluation ─► readings ─► alert_states ─► lifecycle ─► notifications ─► deliver_notification
 

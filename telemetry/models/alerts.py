@@ -107,7 +107,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 
 class Alert(models.Model):
-    """One episode of a rule for one subject, from the evaluation that first found something until it is over (O4)."""
+    """One episode of a rule for one subject, from the evaluation that left Normal until it is over (O4)."""
 
     rule = models.ForeignKey(AlertRule, on_delete=models.CASCADE, related_name="alerts")
     subject = models.CharField(max_length=LONGEST_SUBJECT, blank=True, help_text="A tool or upstream; empty: all.")

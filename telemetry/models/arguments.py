@@ -4,8 +4,8 @@ from django.db import models
 
 
 class CallArguments(models.Model):
-    """The arguments of one call. Names are always stored. Masked values are stored for failed calls, and for others
-    where ops have switched that on."""
+    """The arguments of a failed call, or of a successful call of a KeptTool. The names alone are in
+    TelemetryRecord too, whether or not the arguments are stored."""
 
     request_id = models.CharField("request id", max_length=64)
     at = models.DateTimeField("time", db_index=True)

@@ -11,7 +11,7 @@ from telemetry.pages.words import ORIGIN_COLOURS
 WIDTH = 1000
 NARROWEST = 4  # of WIDTH, so that even a short phase is visible
 ROUNDING = 0.1  # ms by which a recorded wait may be too long
-SHOWN_SHARE = 0.05  # of the time in upstreams; other waits below it are no phase of their own
+SHOWN_SHARE = 0.05  # other waits are a phase only if they take this share of the time in upstreams
 FAILED, PAUSE = "s5", "s6"
 
 Part = tuple[str, str, float]  # name, colour, ms

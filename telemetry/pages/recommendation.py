@@ -18,14 +18,14 @@ NEWEST = 1000  # calls
 FEWEST = 200
 FITS = 0.05  # the share of answers that may be shortened
 STEP = 500  # tokens, which budgets are rounded up to
-FEWEST_SHORT = 20  # short answers, and calls for more whose fields are known; fewer give no recommendation of fields
-OFTEN = 0.3  # a field that this share of the calls for more requests belongs in the short answer
+FEWEST_SHORT = 20  # short answers, and as many calls for more with known fields, for a recommendation of fields
+OFTEN = 0.3  # a field belongs in the short answer if this share of the calls for more ask for it
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSize:
-    """The size of the answer that was requested and of the one that was sent, in tokens by the formula, as budgets are.
-    They differ only for oversized answers: an ordinary page of a list is all that was requested."""
+    """The requested and the sent size of an answer, in tokens by the formula, as budgets are. They differ only for an
+    oversized answer, because an ordinary page of a list is all that was requested."""
 
     asked: int
     sent: int

@@ -15,7 +15,7 @@ To add a page, write a view, name it in urls.py, and extend telemetry/base.html:
     {% include "telemetry/_table.html" with panel=table %}                 {# telemetry/pages/tables.py #}
     {% endblock %}
 
-- `Span.of(*address.span)`, `address.before` and `address.selection` are what queries take.
+- `Span.of(*address.span)`, `address.before` and `address.selection` are arguments of queries.
 - Links: `address.to("tool", "get_order", origin="upstream")` to another page, `address.link(sort="-calls")` here.
 - A page appears in the menu if PLACES has its URL name; only users with the permission given there see it.
 - Times are in the zone of the page: use telemetry.wording for them, and for all figures.

@@ -65,8 +65,8 @@ class DimensionFilter:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Filters of calls. Values of one dimension are alternatives; those of several dimensions all hold. None: all
-    calls."""
+    """Filters of calls. A call matches if each filtered dimension has one of its values. Without filters, all calls
+    match."""
 
     conditions: tuple[DimensionFilter, ...] = ()
     min_ms: float | None = None  # calls that took at least so long

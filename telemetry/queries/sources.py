@@ -62,7 +62,7 @@ class Question:
 
     @property
     def scope(self) -> str | None:
-        """The rollups that answer the question; None: only the calls do."""
+        """The scope of the rollups that can answer the question; None: only the calls can."""
         if self.calls is not None or self.selection.needs_calls:
             return None
         needed = {*self.selection.columns, *self.by, *EVERY_CALL}

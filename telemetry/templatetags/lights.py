@@ -14,7 +14,7 @@ register = template.Library()
 
 @register.inclusion_tag("telemetry/_pill.html", takes_context=True)
 def state_pill(context: Context) -> dict[str, Any]:
-    """The state of everything, in the header of each page."""
+    """The overall state, in the header of each page."""
     return _with_lights(context)
 
 
