@@ -77,7 +77,9 @@ class Figure:
         if self.metric and not (is_number or self.type is bool):
             raise TypeError(f"The figure {self.name} cannot be added up in {self.metric.name}.")
         if (self.tile or self.is_totalled) and (not is_number or not self.is_totalled):
-            raise TypeError(f"The figure {self.name} needs is_totalled for its tile, and to be a number for both.")
+            raise TypeError(
+                f"The figure {self.name} needs is_totalled for its tile, and must be a number to be totalled."
+            )
 
 
 def figures_of(measurement: type[Any]) -> Mapping[str, Figure]:

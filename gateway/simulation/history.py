@@ -69,7 +69,7 @@ def _store(batch: Sequence[Measurement]) -> int:
         return bool(results)
 
     if not polling.until(is_stored, BUSY_SECONDS):
-        raise NothingMeasured(f"The database has taken no calls for {BUSY_SECONDS:g} seconds.")
+        raise NothingMeasured(f"The database has accepted no calls for {BUSY_SECONDS:g} seconds.")
     return results[0].stored
 
 

@@ -78,7 +78,9 @@ def address_problem(url: str) -> str | None:
 
 def sealed(secret: str) -> str:
     if _seal is None:
-        raise RuntimeError("No vault was given to telemetry.alerts.channels.seal_with, so no secret can be stored.")
+        raise RuntimeError(
+            "Call telemetry.alerts.channels.seal_with at start: without a vault, no secret can be stored."
+        )
     return _seal(secret)
 
 
@@ -87,7 +89,7 @@ def secret_of(channel: Channel) -> str:
     if not channel.sealed_secret:
         return ""
     if _open is None:
-        raise RuntimeError("No vault was given to telemetry.alerts.channels.seal_with, so no secret can be read.")
+        raise RuntimeError("Call telemetry.alerts.channels.seal_with at start: without a vault, no secret can be read.")
     return _open(channel.sealed_secret, channel.name)
 
 

@@ -160,7 +160,7 @@ def _pattern(text: str) -> str:
 
 def _condition(dimension: str, text: str) -> DimensionFilter:
     if dimension not in DIMENSIONS:
-        raise ValueError(f"{dimension} is no filter. Expected one of: {', '.join(DIMENSIONS)}.")
+        raise ValueError(f"{dimension} is not a filter. Expected one of: {', '.join(DIMENSIONS)}.")
     is_negated, value = text.startswith("!"), text.removeprefix("!")
     if dimension in YES_OR_NO and value not in ANSWERS:
         raise ValueError(f"{dimension} is {value!r}; expected yes or no.")

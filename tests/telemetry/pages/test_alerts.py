@@ -250,9 +250,9 @@ def test_the_effect_of_a_rule_is_shown_before_it_is_saved(admin_client):
     assert not AlertRule.objects.filter(shipped_as=None).exists()
 
 
-def test_a_past_that_is_not_kept_is_said(admin_client):
+def test_a_rule_whose_figures_have_no_past_says_so(admin_client):
     html = text_of(admin_client.get(f"{RULES}new/?kind=lost_records"))
-    assert "is not kept over time" in html
+    assert "are not stored over time" in html
 
 
 @pytest.mark.parametrize("kind", [kind.value for kind in KINDS])

@@ -14,7 +14,7 @@ from tests.telemetry.examples import NOON, calls_of_all_sorts, stored
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
-        ({"colour": ["red"]}, "colour is no filter. Expected one of: tool, key"),
+        ({"colour": ["red"]}, "colour is not a filter. Expected one of: tool, key"),
         ({"cache": ["maybe"]}, "cache is 'maybe'; expected yes or no"),
         ({"status": ["teapot"]}, "status is 'teapot'; expected an HTTP status"),
     ],
