@@ -16,7 +16,7 @@ def _may(verbs: str, app: str, models: str) -> frozenset[str]:
     return frozenset(f"{app}.{verb}_{model}" for verb in verbs.split() for model in models.split())
 
 
-# Reads everything but people, sign-ins, and the values of arguments.
+# Sees everything except people, sign-ins, and the values of arguments.
 VIEWER = frozenset().union(
     _may("view", "access", "apikey connectorswitch toolset"),
     _may("view", "codebase", "project"),
@@ -29,7 +29,7 @@ VIEWER = frozenset().union(
     _may("view", "rollouts", "rollout"),
     _may("view", "upstreams", "upstreamapi"),
 )
-# Also sees the masked values of calls, and may run a call again.
+# Also sees the masked values of calls, runs tools, and manages experiments.
 ENGINEER = VIEWER.union(
     _may("add change delete", "experiments", "experiment"),
     _may("add change delete", "telemetry", "kepttool"),

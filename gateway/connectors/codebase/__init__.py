@@ -1,1 +1,1 @@
-"""A source tree as a source of tools: questions about it, and commit messages for its changes."""
+"""Tools for source trees: they answer questions about a tree, and write commit messages for its changes."""

@@ -23,7 +23,7 @@ def all_projects() -> tuple[KnownProject, ...]:
 
 
 def projects_for(caller: Caller) -> tuple[KnownProject, ...]:
-    """Those that the caller may read, by name."""
+    """The projects that the caller may read, ordered by name."""
     return tuple(each for each in all_projects() if caller.may_read(each.name))
 
 

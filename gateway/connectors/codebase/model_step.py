@@ -19,7 +19,7 @@ from gateway.connectors.codebase.processes import Crashed, OutOfTime, processes
 from gateway.connectors.codebase.schemas.requests import MAX_COST
 from gateway.threads.bridge import run_sync
 
-CHECK_SECONDS = 0.3  # of the call's time, for checking the answer
+CHECK_SECONDS = 0.3  # of the call's time, reserved for checking the answer
 SHORTEST = 0.5  # seconds; with less time left, the model is not asked
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class _ModelStep:
         return self._noted(checked.document, answer.model)
 
     def _refusal(self) -> str:
-        """Why the budget does not let the model be asked; empty if it does."""
+        """Why the model cannot be asked within the budget; empty if it can."""
         if self._draft.document["metadata"]["budgetExceeded"]:
             return "the budget was used up"
         if self._most > self._left:

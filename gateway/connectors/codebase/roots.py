@@ -53,6 +53,6 @@ def _root(path: str, allowed: Sequence[str]) -> Path:
     if allowed and not any(root.is_relative_to(Path(each).resolve()) for each in allowed):
         raise ProjectRefused(
             f"The path {path!r} is {root}, which is not below {' or '.join(allowed)}. Add its folder to PROJECT_ROOTS "
-            "and start Sluice again, or choose a path below those."
+            "and restart Sluice, or choose a path below those."
         )
     return root

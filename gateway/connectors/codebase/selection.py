@@ -17,9 +17,9 @@ def selected_project(arguments: Mapping[str, Any], caller: Caller) -> KnownProje
     name = arguments.get(PROJECT)
     if not projects:
         raise NotFound(
-            "Your key may read no project.",
+            "Your key may not read any project.",
             reason="no_project",
-            suggestion="Ask the operator to give your key a project: in the admin, under API keys.",
+            suggestion="Ask the operator to give your key access to a project, in the admin under API keys.",
         )
     if name is None and len(projects) == 1:
         return projects[0]

@@ -56,7 +56,7 @@ class BudgetForm(TokenBudgetForm):
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """The budget's values with those of a valid form."""
+        """The budget's values, including those of a valid form."""
         layer: Mapping[str, Any] = self.instance.layer()
         return layer
 

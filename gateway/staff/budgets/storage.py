@@ -1,5 +1,5 @@
-"""Saves, removes and restores the budget of a scope, and reports how soon the change is in force in how many
-processes."""
+"""Saves, removes and restores the budget of a scope, and reports in how many processes the change is in force, and
+after what time."""
 
 import time
 from collections.abc import Mapping

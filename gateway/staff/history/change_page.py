@@ -1,4 +1,4 @@
-"""The page of one change: before, after and now, its reason, its effect on calls, and a link that undoes it."""
+"""The page of one change: before, after and now, its reason, its effect on calls, and a link to undo it."""
 
 from datetime import timedelta
 from typing import Any

@@ -63,8 +63,8 @@ def _opened(token: str, by: str) -> OpenedCursor:
     if snapshot is None:
         return OpenedCursor(
             (("Snapshot", snapshot_id),),
-            "The cursor was issued here and is undamaged, but its snapshot has expired. The client starts again "
-            "without cursor.",
+            "The cursor was issued here and is undamaged, but its snapshot has expired. The client must start again "
+            "without a cursor.",
         )
     now = datetime.now(UTC).timestamp()
     return OpenedCursor(

@@ -1,4 +1,4 @@
-"""The pages at /admin/keys/. A key is made and changed by the forms of the admin."""
+"""The pages at /admin/keys/. Keys are created and changed in the forms of the admin."""
 
 from django.urls import path
 

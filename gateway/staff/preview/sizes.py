@@ -17,8 +17,9 @@ MONTH = timedelta(days=30)
 class RecordedSize:
     """One answered call as telemetry recorded it. Tokens are by the formula, except `claude_tokens`.
 
-    `original`: of the whole rows, record or text behind the answer. `rows`: sent; `total_rows`: all (0: unknown).
-    `arguments`: their names. `chain`: the snapshot of a paging sequence; "" without one.
+    `original`: tokens of the whole rows, record or text behind the answer. `rows`: how many were sent. `total_rows`:
+    how many there are; 0 if unknown. `arguments`: the names of the arguments. `chain`: the snapshot of a paging
+    sequence; "" without one.
     """
 
     operation: str

@@ -10,7 +10,7 @@ from gateway.staff.rollouts.figures import FEW_CALLERS, CallerFigures, Side, Sid
 from gateway.staff.rollouts.statistics import ConfidenceInterval
 
 Counts = tuple[int, int]  # calls of a kind, of all
-# A rollout is rolled back at once if its share of errors exceeds the control's by both of these, in this many calls.
+# A rollout is rolled back at once if its share of errors exceeds the control's by both of these, after so many calls.
 MANY_MORE = 2.0  # times the control's share
 POINTS_MORE = 0.05  # above the control's share
 AT_ONCE = 50  # calls
@@ -62,7 +62,7 @@ class Basis(StrEnum):
     CALLERS = "the other callers, by caller"
     PAST = "the same callers in the 7 days before, by call, because a side has fewer than 20 callers"
     CALLS = "the other callers, by call, because a side has fewer than 20 callers and these made few calls before"
-    NOTHING = "nothing, because there are too few other calls: the limits hold for the shares themselves"
+    NOTHING = "nothing, because there are too few other calls: the limits apply to the shares themselves"
 
 
 class Advice(StrEnum):
@@ -127,7 +127,7 @@ def _advice(
         if _is_caused(each, basis):
             return Advice.ROLL_BACK, f"{_over_words(each)}."
     if over:
-        return Advice.WAIT, f"{_over_words(over[0])}. So few callers can differ as much by chance: see the calls."
+        return Advice.WAIT, f"{_over_words(over[0])}. So few callers can differ that much by chance: look at the calls."
     if not treated:
         return Advice.WAIT, "No call of an included caller yet."
     if control is None and treated < minimum:
@@ -164,8 +164,8 @@ def _over_words(over: GuardrailReading) -> str:
 
 
 def _reading(name: str, treated: Side, control: Side, basis: Basis, references: Sequence[Side]) -> GuardrailReading:
-    """`references`: a rise is sure only if it is one against each of them. The past alone would not show that an outage
-    also affects the other callers."""
+    """`references`: a rise is sure only if it exceeds the limit against each of them. The past alone would not show
+    that an outage also affects the other callers."""
     declared = GUARDRAILS[name]
     both = [[declared.read(each) for each in side.values()] for side in (treated, control)]
     totals = [_total(counts) for counts in both]

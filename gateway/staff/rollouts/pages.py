@@ -58,7 +58,7 @@ class RolloutAction:
 
 ACTIONS: Mapping[str, RolloutAction] = {
     "start": RolloutAction("Start", (RolloutState.DRAFT,), steps.start, "Started."),
-    "pause": RolloutAction("Pause", (RolloutState.RUNNING,), steps.pause, "Paused. Callers keep what they have."),
+    "pause": RolloutAction("Pause", (RolloutState.RUNNING,), steps.pause, "Paused. Callers keep their values."),
     "resume": RolloutAction("Resume", (RolloutState.PAUSED,), steps.resume, "Running again."),
     "next": RolloutAction(
         "Next step now", (RolloutState.RUNNING, RolloutState.PAUSED), steps.advance, "The next step has begun."

@@ -16,7 +16,7 @@ TIGHTEST_AT = 30  # observations at which the interval is about as narrow as suc
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceInterval:
-    """A value, and limits that hold for the true value at all looks together."""
+    """A value, and limits for the true value that hold at all looks together."""
 
     value: float
     low: float

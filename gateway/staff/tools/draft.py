@@ -40,7 +40,7 @@ class SwitchDraft:
 
 @dataclass(frozen=True, slots=True)
 class SwitchChange:
-    """`title`: the tool or the connector. `tools`: those that it switches."""
+    """`title`: the tool or the connector. `tools`: the tools that it switches."""
 
     title: str
     switch: ToolSwitch

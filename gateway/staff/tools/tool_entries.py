@@ -15,7 +15,7 @@ from gateway.mcp.tools import all_definition_tokens
 @dataclass(frozen=True, slots=True)
 class ToolEntry:
     """`tokens`: of the definition. `switch`: the row that switches it; None if none does. `has_effect`: whether the
-    switch changes the list now; not while the tool's API or server is off."""
+    switch changes the list now. It does not while the tool's API or server is off."""
 
     name: str
     connector: str

@@ -252,7 +252,7 @@ def _cells(
 
 
 def _state(request: HttpRequest, row: ToolEntry, draft: SwitchDraft, *, is_hidden: bool) -> Cell:
-    """With a checkbox, if the tool has a switch of its own that this person may change."""
+    """The state, with a checkbox if the tool has a switch of its own that this person may change."""
     own, switch = row.own_switch, row.switch
     link = switch.admin_page if switch is not None and request.user.has_perm(switch.permission("view")) else ""
     tick = _tick(own, row.name, draft) if own is not None and may_change(request.user, own) else None

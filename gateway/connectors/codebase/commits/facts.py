@@ -19,7 +19,8 @@ COMMENT = ("#", "//", "/*", "*", "--", '"""', "'''", "<!--")
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What the diff of one file shows. `language`: "" if it is not known. `plus`, `minus`: how many lines.
+    """What the diff of one file shows. `language`: "" if it is not known. `plus`, `minus`: how many lines are added and
+    removed.
 
     The tuples hold names of definitions, such as functions and classes. `renamed`: (old, new). `changed`: the line that
     defines it differs, for example in its parameters. `inside`: lines of its body differ. `broken`: public names that a
@@ -45,9 +46,9 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFacts:
-    """`unread`: files that were not looked at, because the budget was used up. `moved`: the share of the removed lines
-    that are also among the added ones, 0 to 1. `truncated`: not all lines and files were looked at, so a definition
-    that seems to be removed may be in the others."""
+    """`unread`: files that were not read, because the budget was used up. `moved`: the share of the removed lines that
+    are also among the added ones, 0 to 1. `truncated`: not all lines and files were read, so a definition that seems to
+    be removed may be in the others."""
 
     files: tuple[FileFacts, ...]
     unread: tuple[FileChange, ...]
@@ -57,7 +58,7 @@ class ChangeFacts:
 
     @property
     def count(self) -> int:
-        """How many files the change has, with those that were not looked at."""
+        """How many files the change has, including those that were not read."""
         return len(self.files) + len(self.unread)
 
     @property
@@ -84,7 +85,7 @@ def facts_of(changes: ChangeSet, has_left: Callable[[], bool] = lambda: True) ->
 
 
 def plain_facts_of(changes: ChangeSet) -> ChangeFacts:
-    """The facts that need no definitions and dependencies, for a change where reading those failed."""
+    """The facts without definitions and dependencies, for a change in which reading these failed."""
     return ChangeFacts(tuple(map(_plain_facts, changes.files)), (), (), 0.0, changes.truncated)
 
 
@@ -94,15 +95,15 @@ def lines_of(file: FileChange) -> Iterable[DiffLine]:
 
 def _file_facts(file: FileChange) -> FileFacts:
     plain = _plain_facts(file)
-    gone, come = _definitions(file, "-", plain.language), _definitions(file, "+", plain.language)
+    before, after = _definitions(file, "-", plain.language), _definitions(file, "+", plain.language)
     # A name that an unchanged line defines too, such as another overload, is neither added nor removed.
-    still = {name for name in _definitions(file, " ", plain.language) if name in gone or name in come}
-    removed = [name for name in gone if name not in come and name not in still]
-    added = [name for name in come if name not in gone and name not in still]
-    renamed = () if file.cut else _renamed([gone[name] for name in removed], [come[name] for name in added])
+    still = {name for name in _definitions(file, " ", plain.language) if name in before or name in after}
+    removed = [name for name in before if name not in after and name not in still]
+    added = [name for name in after if name not in before and name not in still]
+    renamed = () if file.cut else _renamed([before[name] for name in removed], [after[name] for name in added])
     olds, news = {old for old, _ in renamed}, {new for _, new in renamed}
-    changed = [name for name in come if name in gone and gone[name].signature != come[name].signature]
-    public = [name for name in removed if gone[name].public]
+    changed = [name for name in after if name in before and before[name].signature != after[name].signature]
+    public = [name for name in removed if before[name].public]
     return replace(
         plain,
         added=tuple(name for name in added if name not in news),
@@ -136,13 +137,13 @@ def _definitions(file: FileChange, mark: str, language: str) -> dict[str, Define
     return {each.name: each for each in found if each}
 
 
-def _renamed(gone: list[Defined], come: list[Defined]) -> tuple[tuple[str, str], ...]:
+def _renamed(removed: list[Defined], added: list[Defined]) -> tuple[tuple[str, str], ...]:
     """(old, new) of definitions whose lines differ only in the name. If several lines match, there is no pair."""
     shapes: dict[str, list[Defined]] = {}
-    for each in come:
+    for each in added:
         shapes.setdefault(_shape(each), []).append(each)
-    once = Counter(map(_shape, gone))
-    pairs = [(old.name, shapes.get(_shape(old), [])) for old in gone if once[_shape(old)] == 1]
+    once = Counter(map(_shape, removed))
+    pairs = [(old.name, shapes.get(_shape(old), [])) for old in removed if once[_shape(old)] == 1]
     return tuple((name, same[0].name) for name, same in pairs if len(same) == 1)
 
 
@@ -179,11 +180,11 @@ def _moved(files: tuple[FileChange, ...]) -> float:
         text = line.text.strip()
         if line.mark != " " and len(text) > _SHORT:
             sides[line.mark][text] += 1
-    gone = sides["-"].total()
-    return (sides["-"] & sides["+"]).total() / gone if gone else 0.0
+    removed = sides["-"].total()
+    return (sides["-"] & sides["+"]).total() / removed if removed else 0.0
 
 
-def _without_moved(file: FileFacts, come: set[str]) -> FileFacts:
+def _without_moved(file: FileFacts, defined: set[str]) -> FileFacts:
     """Without the broken names that some file of the change defines now: these were moved, so callers may still find
     them."""
-    return replace(file, broken=tuple(name for name in file.broken if name not in come))
+    return replace(file, broken=tuple(name for name in file.broken if name not in defined))

@@ -71,7 +71,7 @@ def _focus(facts: ChangeFacts) -> list[str]:
     found: list[str] = []
     source = _source(facts)
     if facts.truncated:
-        found.append("The diff is cut: what is missing was not looked at.")
+        found.append("The diff is cut: its missing part was not checked.")
     for file in source:
         if file.broken and not facts.truncated:
             found.append(f"Callers of {listed(file.broken)}, gone from {quoted(file.change.path)}.")

@@ -15,7 +15,7 @@ _CONDITION = re.compile(r"^\s*(\}\s*)?(if|unless|while|elif|else if|when|guard|m
 _STRING = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _LONG = 400  # characters of a line that are read
-_HUNKS = 500  # that are read
+_HUNKS = 500  # hunks that are read
 _REPLACED = 20  # lines of a hunk up to which each is compared with the one that replaces it
 
 
@@ -52,9 +52,9 @@ def is_typo(old: str, new: str) -> bool:
 
 def replaced(hunk: Hunk) -> list[tuple[str, str]]:
     """(old, new) of each replaced line, if the hunk adds as many lines as it removes; otherwise none."""
-    gone = [line.text[:_LONG] for line in hunk.lines if line.mark == "-"]
-    come = [line.text[:_LONG] for line in hunk.lines if line.mark == "+"]
-    return list(zip(gone, come, strict=True)) if len(gone) == len(come) <= _REPLACED else []
+    removed = [line.text[:_LONG] for line in hunk.lines if line.mark == "-"]
+    added = [line.text[:_LONG] for line in hunk.lines if line.mark == "+"]
+    return list(zip(removed, added, strict=True)) if len(removed) == len(added) <= _REPLACED else []
 
 
 def differing_words(old: str, new: str) -> list[tuple[str, str]]:

@@ -53,8 +53,8 @@ def commit_message(
     scope: str | None = None,
     max_length: int = LENGTH_MAX,
 ) -> CommitMessage:
-    """`truth`: of the files that were read. `scope`: the caller's, or None for the one that the project's history
-    suggests. `max_length`: characters of the whole message."""
+    """`truth`: built from the files that were read. `scope`: the caller's, or None for the one that the project's
+    history suggests. `max_length`: characters of the whole message."""
     if not LENGTH_MIN <= max_length <= LENGTH_MAX:
         raise ValueError(f"maxLength is {max_length}. Expected: a number from {LENGTH_MIN} to {LENGTH_MAX:,}.")
     kind = type_of(facts, habits)
@@ -138,7 +138,7 @@ _MAIN_KIND = {"docs": PathKind.DOCS, "test": PathKind.TEST, "ci": PathKind.CI, "
 
 
 def main_file(facts: ChangeFacts, kind: str) -> FileFacts:
-    """The file that the title is about. Files of the kind that the type names come first, then source, then other files
+    """The file that the title is about. Files of the kind that the type names come first, then source, then files other
     than lock files, then the most changed."""
     wanted = _MAIN_KIND.get(kind, PathKind.SOURCE)
 

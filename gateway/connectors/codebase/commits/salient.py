@@ -39,11 +39,11 @@ def turned(file: FileChange) -> tuple[str, str] | None:
     """(old, new) if the whole change consists of replacing the word `old` by `new`."""
     pairs: Counter[tuple[str, str]] = Counter()
     for hunk in file.hunks:
-        gone = [line.text for line in hunk.lines if line.mark == "-"]
-        come = [line.text for line in hunk.lines if line.mark == "+"]
-        if len(gone) != len(come) or len(gone) > 20:
+        removed = [line.text for line in hunk.lines if line.mark == "-"]
+        added = [line.text for line in hunk.lines if line.mark == "+"]
+        if len(removed) != len(added) or len(removed) > 20:
             return None
-        for old, new in zip(gone, come, strict=True):
+        for old, new in zip(removed, added, strict=True):
             pair = _turned(old, new)
             if pair is None:
                 return None
@@ -55,10 +55,10 @@ def first_turned(file: FileChange) -> tuple[str, str] | None:
     """(old, new) of the first replaced line that differs in only one word or number. Hunks that add more or fewer lines
     than they remove are skipped."""
     for hunk in file.hunks:
-        gone = [line.text for line in hunk.lines if line.mark == "-"]
-        come = [line.text for line in hunk.lines if line.mark == "+"]
-        if len(gone) == len(come):
-            pairs = (_turned(old, new, _WORD_OR_NUMBER) for old, new in zip(gone, come, strict=True))
+        removed = [line.text for line in hunk.lines if line.mark == "-"]
+        added = [line.text for line in hunk.lines if line.mark == "+"]
+        if len(removed) == len(added):
+            pairs = (_turned(old, new, _WORD_OR_NUMBER) for old, new in zip(removed, added, strict=True))
             if pair := next(filter(None, pairs), None):
                 return pair
     return None
@@ -103,11 +103,11 @@ def _read_from(file: FileChange) -> Iterator[tuple[DiffLine, int]]:
     """Each line, and the position from which it is read. A long line that replaces another is read from where they
     differ."""
     for hunk in file.hunks:
-        gone = [line.text for line in hunk.lines if line.mark == "-"]
-        come = [line.text for line in hunk.lines if line.mark == "+"]
-        starts = [0] * len(come)
-        if len(gone) == len(come):
-            starts = [_differs_from(old, new) for old, new in zip(gone, come, strict=True)]
+        removed = [line.text for line in hunk.lines if line.mark == "-"]
+        added = [line.text for line in hunk.lines if line.mark == "+"]
+        starts = [0] * len(added)
+        if len(removed) == len(added):
+            starts = [_differs_from(old, new) for old, new in zip(removed, added, strict=True)]
         following = {"-": iter(starts), "+": iter(starts)}
         for line in hunk.lines:
             start = next(following[line.mark], 0) if line.mark != " " else 0
@@ -127,7 +127,7 @@ def _tells(word: str) -> bool:
 
 
 def _rank(word: str) -> int:
-    """Names of code, then words with a capital or a digit, then others."""
+    """2 for names of code, 1 for words with a capital, digit, full stop or hyphen, 0 for others."""
     if "_" in word.strip("_") or re.search(r"[a-z][A-Z]|\w[@:]", word):
         return 2
     return int(bool(re.search(r"[A-Z0-9.-]", word)))

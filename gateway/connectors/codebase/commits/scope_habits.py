@@ -15,7 +15,7 @@ _SHARPNESS = 4  # exponent of the similarity; a higher one favours the most simi
 _FADING = 500  # a commit counts for about a third after this many newer ones
 _NEWEST = 100  # commits that show which scopes are in use now
 _LAST, _LAST_OF_TYPE = 20, 30  # commits that show whether scopes are in use now
-_PATHS = 20  # of a change, for which earlier commits are looked up
+_PATHS = 20  # paths of a change for which earlier commits are looked up
 _MOST_VOTED = 16  # candidates by votes, besides those by places
 _FEW = 2  # commits; the history of a path with fewer is not used
 

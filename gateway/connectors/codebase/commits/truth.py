@@ -100,7 +100,7 @@ def _claims(text: str) -> Iterator[_Claim]:
 
 
 def stands(name: str, text: str) -> bool:
-    """Whether the name is in the text as a whole word: `read` does not stand in "reader"."""
+    """Whether the name is in the text as a whole word: `read` is not in "reader"."""
     at = text.find(name)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]

@@ -29,8 +29,8 @@ _WORDS = {
 }
 
 
-_LINES = 3_000  # of each side, that are searched for words; more would add nothing
-_HUNKS = 100  # of a file that are searched for evidence outside of source
+_LINES = 3_000  # lines of each side that are searched for words; more would add nothing
+_HUNKS = 100  # hunks of a file that are searched for evidence outside of source
 
 
 def evidence_of(facts: ChangeFacts) -> dict[str, float]:

@@ -69,8 +69,8 @@ def _words(file: FileFacts) -> list[str]:
         return [f"change {quoted(pair[0])} to {quoted(pair[1])}"]
     if file.change.kind is not ChangeKind.MODIFIED:
         return []
-    come = salient(file.change, "+")
-    return [f"mention {listed(come[:2])}"] if come else []
+    added = salient(file.change, "+")
+    return [f"mention {listed(added[:2])}"] if added else []
 
 
 def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -> list[str]:
@@ -96,11 +96,11 @@ def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -
     if change.kind is ChangeKind.ADDED:
         found += [f"add {quoted(change.path)}", f"add {quoted(where)}"]
     places = (*(f" in {quoted(name)}" for name in file.inside[:1]), at)
-    come, gone = salient(change, "+"), salient(change, "-")
+    added, removed = salient(change, "+"), salient(change, "-")
     for place in places:
-        found += _pairs(verb, come, () if truncated else gone, place)
-        found += [f"{verb} {quoted(word)}{place}" for word in come[:3]]
-        found += [f"drop {quoted(word)}{place}" for word in gone[:2] if not come and not truncated]
+        found += _pairs(verb, added, () if truncated else removed, place)
+        found += [f"{verb} {quoted(word)}{place}" for word in added[:3]]
+        found += [f"drop {quoted(word)}{place}" for word in removed[:2] if not added and not truncated]
     return found
 
 
@@ -123,21 +123,21 @@ def _of_definitions(file: FileFacts, kind: str, at: str, *, truncated: bool) -> 
         found += [f"rename {quoted(old)} to {quoted(new)}{at}", f"rename {quoted(old)} to {quoted(new)}"]
     if file.removed and not file.added and not truncated:
         found += [f"remove {listed(file.removed, most)}{at}" for most in (3, 2, 1) if len(file.removed) >= most]
-    come = [word for word in salient(file.change, "+")[:3] if word not in file.inside]
+    added = [word for word in salient(file.change, "+")[:3] if word not in file.inside]
     if file.inside and file.kind is PathKind.SOURCE:
         verb = "correct" if kind == "fix" else "update"
         place = f" in {quoted(file.inside[0])}"
-        gone = () if truncated else salient(file.change, "-")
+        removed = () if truncated else salient(file.change, "-")
         for spot in (place + at.replace(" in ", " of ", 1), place):  # many files have a definition of the same name
-            found += _pairs("use", tuple(come), gone, spot)
-            found += [f"use {quoted(word)}{spot}" for word in come]
+            found += _pairs("use", tuple(added), removed, spot)
+            found += [f"use {quoted(word)}{spot}" for word in added]
         found += [f"{verb} {listed(file.inside, most)}{at}" for most in (3, 2, 1) if len(file.inside) >= most]
     if file.changed:
         found.append(f"update {listed(file.changed, 2)}{at}")
     return [*found, *adding] if kind == "fix" else found
 
 
-def _pairs(verb: str, come: tuple[str, ...], gone: tuple[str, ...], place: str) -> list[str]:
+def _pairs(verb: str, added: tuple[str, ...], removed: tuple[str, ...], place: str) -> list[str]:
     """Sentences with two names, which distinguish similar changes better than one name does."""
-    found = [f"{verb} {quoted(come[0])} and {quoted(other)}{place}" for other in come[1:4]]
-    return found + [f"{verb} {quoted(come[0])}, drop {quoted(other)}{place}" for other in gone[:3] if come]
+    found = [f"{verb} {quoted(added[0])} and {quoted(other)}{place}" for other in added[1:4]]
+    return found + [f"{verb} {quoted(added[0])}, drop {quoted(other)}{place}" for other in removed[:3] if added]

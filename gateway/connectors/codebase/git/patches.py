@@ -92,8 +92,8 @@ class _PatchReader:
         return tuple(self._hunks(patch)), bool(patch.delta.is_binary)
 
     def _size(self, delta: pygit2.DiffDelta) -> int:
-        """The larger side's bytes. A diff of trees lacks the sizes until the contents are read, so they are looked
-        up."""
+        """The larger side's bytes. A diff of trees has no sizes before the contents are read, so they are read from the
+        objects' headers."""
         sizes = [delta.new_file.size, delta.old_file.size]
         for side in (delta.old_file, delta.new_file):
             if not side.size and side.mode not in (_NO_MODE, _GITLINK) and side.id in self._repository.odb:

@@ -1,5 +1,5 @@
-"""The exception for a folder that cannot be read as a repository. It does not import libgit2, which most processes
-never load."""
+"""The exception for a folder that cannot be read as a repository. This module does not import libgit2, which most
+processes never load."""
 
 
 class RepositoryRefused(ValueError):

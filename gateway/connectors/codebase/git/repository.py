@@ -15,7 +15,7 @@ from gateway.connectors.codebase.git.refusal import RepositoryRefused
 
 # Extensions that do not change how objects are read. Objects that a partial clone lacks count as missing.
 _EXTENSIONS = ["partialclone", "relativeworktrees"]
-_WINDOW, _WINDOWS = 1_048_576, 33_554_432  # bytes of pack files that are mapped at once: in one piece, and in all
+_WINDOW, _WINDOWS = 1_048_576, 33_554_432  # bytes of pack files that are mapped at once: per piece, and in total
 _OUTSIDE = (ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL, ConfigLevel.PROGRAMDATA)
 
 for _level in _OUTSIDE:

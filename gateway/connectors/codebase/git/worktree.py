@@ -34,9 +34,9 @@ HasLeft = Callable[[], bool]
 
 
 def since(repository: pygit2.Repository, name: str, has_left: HasLeft = lambda: True) -> ChangeSet:
-    """What differs between a commit and the work tree, with untracked files that are not ignored as added. In a bare
-    repository: between the commit and HEAD. Once `has_left` is false, further files are listed without their lines.
-    Raises CommitRefused."""
+    """What differs between a commit and the work tree, counting untracked files that are not ignored as added. In a
+    bare repository: between the commit and HEAD. Once `has_left` is false, further files are listed without their
+    lines. Raises CommitRefused."""
     return _changes(repository, _commit(repository, name).tree, has_left)
 
 

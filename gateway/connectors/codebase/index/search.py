@@ -50,7 +50,7 @@ def matches(store: IndexStore, ranking: Ranking, files: Sequence[RankedFile], re
 
 
 def search(store: IndexStore, question: str, read: Read, *, most: int = 10) -> list[Match]:
-    """The best lines of the best files, one match a file."""
+    """The best lines of the best files, one match per file."""
     ranking, files = ranked_files(store, question)
     return list(islice(matches(store, ranking, files, read), most))
 

@@ -25,7 +25,7 @@ _VARIABLES = 500  # in one statement
 
 
 class SqliteStore:
-    """Used by one thread. Close it, or use it as a context."""
+    """Used by one thread. Close it, or use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
         self._is_restricted = False

@@ -1,5 +1,5 @@
-"""The index of one project, as code that writes or searches it sees it. It is a file of SQLite, or a schema of
-Postgres."""
+"""The interface of a project's index, for the code that writes and searches it. The index is a file of SQLite, or a
+schema of Postgres."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,7 +9,7 @@ from typing import Protocol
 from gateway.connectors.codebase.index.document import FileTerms, IndexedDocument
 from gateway.connectors.codebase.index.symbols import Symbol
 
-PROPOSED = 300  # files proposed by their own terms, and by those of their history: 98 % of those searched for
+PROPOSED = 300  # files by their own terms, and as many by those of their history: 98 % of the right ones
 RAREST = 24  # terms of a question that propose files; a long question's common words would match every file
 
 

@@ -1,5 +1,5 @@
-"""The result of a moment of work on an index. It is not in the indexer's module, which only the indexing process
-loads."""
+"""The result of a moment of work on an index. These classes are not in the indexer's module, which only the indexing
+process loads."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

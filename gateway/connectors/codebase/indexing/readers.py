@@ -80,7 +80,7 @@ class Readers:
         yield found
 
     def _one_by_one(self, root: Path, batch: Digests) -> Iterator[ReadFiles]:
-        """Reads the files of a batch whose reader has ended one by one, to find the file that ended it."""
+        """After a reader has ended, reads its batch file by file, to find the file that ended it."""
         for path, digest in batch.items():
             yield self._alone(root, path, digest)
 

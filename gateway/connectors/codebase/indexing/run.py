@@ -37,7 +37,8 @@ class IndexRun:
         self.watch: TreeWatch | None = None
 
     def steps(self) -> Iterator[RunStep]:
-        """First the files, then the history, unless it is indexed up to HEAD already. Raises RepositoryRefused."""
+        """Indexes the files, and then the history, unless that is already indexed up to HEAD. Raises
+        RepositoryRefused."""
         began = time.time_ns()
         repository = opened(self._root)
         commit = commit_of(repository)

@@ -5,8 +5,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-# Time stamps are coarse: a file that was written this recently can be written again with the same stamp. Two seconds
-# are the coarsest of the file systems that are in use.
+# Time stamps are coarse: a file that was written this recently can be written again with the same stamp. Two seconds is
+# the coarsest resolution of file systems in use.
 SETTLED = 2_000_000_000  # nanoseconds
 UNSETTLED = ""  # the stamp of a file that has to be read again
 

@@ -9,7 +9,7 @@ from gateway.connectors.codebase.known_projects import KnownProject
 from gateway.connectors.codebase.models import IndexState, Project
 from gateway.connectors.codebase.progress import IndexStatus, Progress
 
-FAILED = "The index could not be updated. Whoever runs Sluice finds the reason in its admin, under Projects."
+FAILED = "The index could not be updated. Operators see the reason in the admin, under Projects."
 
 COMPLETE = "The index is up to date."
 _STORED = tuple(field.attname for field in IndexState._meta.concrete_fields if not field.primary_key)

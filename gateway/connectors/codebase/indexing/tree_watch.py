@@ -14,7 +14,8 @@ _OF_GIT = ("HEAD", "index", "info/exclude")  # these decide which files belong t
 
 
 class TreeWatch:
-    """`paths`: the files of the project, which are not copied. `began`: time.time_ns() before they were listed."""
+    """`paths`: the files of the project; the sequence is not copied. `began`: time.time_ns() before they were
+    listed."""
 
     def __init__(self, root: Path, repository: pygit2.Repository, paths: Sequence[str], began: int) -> None:
         self._commit = commit_of(repository)

@@ -32,7 +32,7 @@ def file_document(file: FileChange, summary: str) -> dict[str, Any]:
 
 
 def left_out(facts: ChangeFacts) -> list[str]:
-    """A sentence for each thing that was not looked at."""
+    """A sentence for each part of the change that was not read."""
     found = []
     cut = [file.change.path for file in facts.files if file.change.cut]
     if cut:

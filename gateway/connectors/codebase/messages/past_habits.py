@@ -17,8 +17,8 @@ _cached: dict[tuple[Path, str], Habits] = {}  # the oldest first
 
 
 def habits_of(root: Path, has_left: Callable[[], bool]) -> Habits:
-    """From the commits that could be read while `has_left` was true. If it became false, they are not cached. Raises
-    RepositoryRefused."""
+    """The habits in the commits that could be read while `has_left` was true. They are not cached if it became false.
+    Raises RepositoryRefused."""
     repository = opened(root)
     key = (root, _head(repository))
     if key in _cached:

@@ -102,7 +102,7 @@ class MessageEvidence:
         if not self.truth.holds(text):
             raise AnswerRejected("it may contain a secret")
         if self.is_part and _REMOVING.search(text):
-            raise AnswerRejected("it says that something is removed, but it was shown a part of the change")
+            raise AnswerRejected("it says that something is removed, but it was shown only a part of the change")
 
 
 def evidence_of(

@@ -22,7 +22,7 @@ def history(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> Qu
     seen = 0
     for commit in past(sources.repository):
         if not has_left():
-            left_out = f"Commits before the newest {seen:,} were not looked at."
+            left_out = f"Commits before the newest {seen:,} were not read."
             return QueryResult(COMMITS, rows, seen, left_out=left_out, next_query=query)
         seen += 1
         if _touches(commit, inside, sources):

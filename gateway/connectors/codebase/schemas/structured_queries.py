@@ -12,7 +12,7 @@ from gateway.catalog.definition import ToolDefinition
 Schema = Mapping[str, Any]
 
 DEFAULT_LIMIT, MAX_LIMIT = 50, 1_000
-SYMBOL_KINDS = ("class", "constant", "function", "module", "type")  # as the index has them
+SYMBOL_KINDS = ("class", "constant", "function", "module", "type")  # the kinds that the index stores
 OPERATION, QUERY = "operation", "query"
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 1_000}

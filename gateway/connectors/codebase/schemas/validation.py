@@ -1,4 +1,4 @@
-"""Checks answers against their published schemas before they leave."""
+"""Checks answers against their published schemas before they are sent."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -26,8 +26,8 @@ class TreeFile:
 
 
 def names(repository: pygit2.Repository) -> list[str]:
-    """The paths of all files that may be read, sorted: tracked ones, and those that are not ignored. Links, submodules,
-    generated and secret-looking files are left out. Of a bare repository: the files of HEAD."""
+    """The paths of all files that may be read, sorted: tracked ones, and untracked ones that are not ignored. Links,
+    submodules, generated and secret-looking files are left out. For a bare repository, the files of HEAD."""
     found = _committed(repository) if repository.is_bare else _present(repository)
     return sorted(path for path in found if not left_out.is_generated_name(path) and not left_out.is_secret_name(path))
 

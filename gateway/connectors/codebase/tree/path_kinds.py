@@ -52,7 +52,7 @@ _RULES: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
             r"|Directory\.Packages\.props)$"
         ),
     ),
-    # Prose. In folders of tests it may be their input, which is no documentation.
+    # Prose outside of folders of tests, where it may be their input.
     (
         PathKind.DOCS,
         re.compile(r"^(?!.*(test|fixture|golden|snapshot|playground|(^|/)t/)).*\.(mdx?|rst|adoc)$", re.IGNORECASE),

@@ -54,7 +54,7 @@ def test_a_rise_that_few_callers_cannot_tell_waits_for_a_person():
     sides = Sides({"one": CallerFigures(calls=1000, failed=120)}, {"two": CallerFigures(calls=1000, failed=10)}, {})
     found = verdict(sides, minimum_calls=200, has_waited=True, share=50)
     assert found.advice is Advice.WAIT
-    assert found.reason.startswith("Errors: +11.0 points, over the limit of +1.0. So few callers can differ as much")
+    assert found.reason.startswith("Errors: +11.0 points, over the limit of +1.0. So few callers can differ that much")
 
 
 def test_many_callers_of_which_one_makes_nearly_all_calls_are_like_one():

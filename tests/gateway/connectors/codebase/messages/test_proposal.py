@@ -124,7 +124,7 @@ def test_of_a_part_of_a_change_nothing_is_said_to_be_removed(root: Any):
     long = diff.replace("@@ -1,3 +1,4 @@", "@@ -1,3 +1,2004 @@") + lines
     draft = drafted(root, long)
     assert reworded(draft, "use `retry_wait` in `fetch`")["title"]
-    with pytest.raises(AnswerRejected, match="shown a part"):
+    with pytest.raises(AnswerRejected, match="shown only a part"):
         reworded(draft, "drop `legacy_wait` from `fetch`")
     assert reworded(drafted(root), "drop `legacy_wait` from `fetch`")["title"]
 
