@@ -66,7 +66,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         document = too_large_a_form(exception).document()
         return HttpResponse(dumps(document), status=400, content_type="application/json")
     error = InvalidArgument(
-        "The request is not one that this server answers.",
+        "This server does not accept the request.",
         reason="bad_request",
         parameter="Host",
         value=request.META.get("HTTP_HOST", ""),

@@ -39,7 +39,7 @@ class MayRead(BasePermission):
                 return True
             missing = who_may(self.needed)
         else:
-            missing = f"Use another key, or tick “May read {self.what}” at this one (Admin, API keys)."
+            missing = f"Use another key, or tick “May read {self.what}” for this one (Admin, API keys)."
         reason = f"{self.what}_not_allowed"
         raise NotAllowed(f"This caller may not read {self.what}.", reason=reason, suggestion=missing)
 

@@ -81,7 +81,7 @@ class ValidationView(ConfigurationView):
     @extend_schema(
         operation_id="validate_configuration",
         summary="Try a configuration file",
-        description=f"Says what is wrong with a configuration file, or what it would change. It changes nothing. {WHO}",
+        description=f"Reports the problems of a configuration file, or the changes that it would make. {WHO}",
         tags=["configuration"],
         request={"application/json": OpenApiTypes.OBJECT, "application/yaml": OpenApiTypes.STR},
         responses={

@@ -37,7 +37,7 @@ NO_KEY = NotAuthenticated(
 NO_TELEMETRY = NotAllowed(
     "This caller may not read telemetry.",
     reason="telemetry_not_allowed",
-    suggestion="Use another key, or tick “May read telemetry” at this one (Admin, API keys).",
+    suggestion="Use another key, or tick “May read telemetry” for this one (Admin, API keys).",
 )
 NO_RECORD = NotFound(
     "There is no booking 1.",

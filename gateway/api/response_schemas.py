@@ -46,7 +46,7 @@ def _kind(kind: str) -> Schema:
 
 META = _object(
     "estimatedTokens budgetUsed budgetRemaining",
-    "The budget of the answer, and what is known about it.",
+    "The answer's budget, and facts about the answer.",
     estimatedTokens={**WHOLE, "description": "Of the whole body, by the formula: characters / 4 + 20 %."},
     budgetUsed={"type": "number", "minimum": 0, "maximum": 1},
     budgetRemaining=WHOLE,
@@ -125,7 +125,9 @@ RECORDS: dict[str, Schema] = {
         ],
         "additionalProperties": True,
     },
-    "RecordPreview": _object("summary meta", "A record above its budget.", summary=ANY_OBJECT, meta=ref("PreviewMeta")),
+    "RecordPreview": _object(
+        "summary meta", "A preview of a record above its budget.", summary=ANY_OBJECT, meta=ref("PreviewMeta")
+    ),
 }
 TEXT_CHUNKS: dict[str, Schema] = {
     "TextChunk": _object(

@@ -134,7 +134,7 @@ def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
         if stored is not None:
             return _finish(prepared, stored)
     if request.is_called_once and request.snapshot is not None:
-        raise invalid_cursor("cursor_expired", prepared.cursor, "The data behind the cursor is gone.")
+        raise invalid_cursor("cursor_expired", prepared.cursor, "The cursor's data has expired.")
     return None
 
 

@@ -141,7 +141,7 @@ class CredentialAdmin(HistoryAdmin):
         try:
             last = ending(vault().open(stored.sealed_secret, upstream=stored.name))
         except UpstreamError:
-            return f"set · cannot be opened, its key is gone: enter it again · {changed}"
+            return f"set · cannot be decrypted, its key is no longer configured: enter it again · {changed}"
         return " · ".join(["set", *([f"ends in …{last}"] if last else []), changed])
 
     @unreported

@@ -110,7 +110,8 @@ class UpstreamFailures:
         return UpstreamUnavailable(
             f"{self._name} cannot be reached safely: its certificate is not valid{detail}.",
             reason="upstream_unreachable",
-            suggestion="Trying again does not help. The operator should look at the address, or trust its issuer.",
+            suggestion="Trying again does not help. The operator should check the address, or trust the "
+            "certificate's issuer.",
         )
 
     def crowded(self) -> UpstreamUnavailable:
@@ -205,7 +206,7 @@ class UpstreamFailures:
             return UpstreamNotFound(
                 f"{self._name} has nothing at that address.",
                 reason="upstream_refused",
-                suggestion="Look at the ids and names in the arguments; a list or search gives valid ones.",
+                suggestion="Check the ids and names in the arguments; a list or search returns valid ones.",
                 upstream=self._upstream_details(response),
             )
         return UpstreamRefused(

@@ -129,7 +129,7 @@ class Supervisor:
         worker = await self._start(number)
         if not await worker.comes_up():
             raise CannotStart(
-                f"{obituary(worker.name, worker.process)} before it could answer; its own lines above say why. "
+                f"{obituary(worker.name, worker.process)} before it could answer; its log lines above say why. "
                 "The others are stopped."
             )
         self._up += 1

@@ -179,7 +179,9 @@ def test_going_back_to_an_older_version_moves_no_secret_to_its_server(admin_clie
 
 def test_a_secret_whose_key_is_gone_is_told_and_can_be_entered_again(admin_client: Client, acme: UpstreamApi):
     UpstreamApi.objects.update(sealed_secret=Vault(["another-key-" * 4]).seal(CANARY))
-    assert "cannot be opened, its key is gone: enter it again" in page_of(admin_client.get(change(acme)))
+    assert "cannot be decrypted, its key is no longer configured: enter it again" in page_of(
+        admin_client.get(change(acme))
+    )
     assert admin_client.post(change(acme), {**FIELDS, "secret": "again"}).status_code == 302
     assert opened() == "again"
 
