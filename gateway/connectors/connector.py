@@ -20,10 +20,10 @@ def _nothing() -> Sequence[Any]:
 class Connector:
     """The operations of a `switchable` connector can be switched off in the admin. `operations` are fixed for the life
     of the process. `source` returns the operations that depend on the configuration; it runs on a thread after each
-    change of it. `identifiers` maps operation names to functions that complete record ids. `schedule` maps names to
-    Celery's periodic tasks. `probes` returns the probes of the connector's upstreams. `switches` returns a row for each
-    tool that can be switched on and off individually. `probes` and `switches` may block. `start` and `stop` run on the
-    event loop of every process that serves requests."""
+    configuration change. `identifiers` maps operation names to functions that complete record ids. `schedule` maps
+    names to Celery's periodic tasks. `probes` returns the probes of the connector's upstreams. `switches` returns a row
+    for each tool that can be switched on and off individually. `probes` and `switches` may block. `start` and `stop`
+    run on the event loop of every process that serves requests."""
 
     name: str
     switchable: bool = False

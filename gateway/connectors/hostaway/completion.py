@@ -1,4 +1,4 @@
-"""Completes arguments with values of the account: ids, months, statuses, names of listings. No guest data.
+"""Completes arguments with the account's values: ids, months, statuses, names of listings. No guest data.
 
 Index lookups find the values, so that an account of a million bookings completes as fast as a small one. Names of
 listings and documents are searched, as there are few.

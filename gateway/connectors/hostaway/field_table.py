@@ -94,7 +94,7 @@ class FieldTable:
 
     @cached_property
     def orders(self) -> Mapping[str, str]:
-        """Maps the canonical names of the fields that lists can be sorted by to their columns."""
+        """Maps the canonical names of sortable fields to their columns."""
         return {each.name: each.column for each in self.fields if each.column}
 
     @cached_property

@@ -47,7 +47,7 @@ def _pieces(parts: Iterable[str]) -> Iterator[str]:
 
 def _store(digest: str, batch: list[TextPiece]) -> None:
     with transaction.atomic():
-        # Not if another process has stored the text.
+        # If another process has stored the whole text, nothing is left to do.
         if not DocumentContent.objects.filter(digest=digest, is_loaded=True).exists():
             TextPiece.objects.bulk_create(
                 batch,

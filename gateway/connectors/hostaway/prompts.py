@@ -101,8 +101,9 @@ def _audit_booking(booking: Booking) -> PromptMessage:
         f"Audit booking {booking.id}.",
         calls,
         check="nights against the two dates; other confirmed stays at the listing in the same nights; what was charged "
-        "and refunded against totalPrice and paymentStatus; transactions that failed or are long pending; a cancelled "
-        "booking whose payment was not refunded, or a confirmed one without any payment; open wishes in the notes.",
+        "and refunded against totalPrice and paymentStatus; transactions that failed or have been pending for long; a "
+        "cancelled booking whose payment was not refunded, or a confirmed one without any payment; open wishes "
+        "in the notes.",
         report="one sentence on whether the booking is in order, then each finding with the figures or ids that show "
         "it and what to do, the costliest first.",
     )
@@ -240,7 +241,7 @@ def _log_issues(document: str, period: str) -> PromptMessage:
         ],
         of_handle=True,
         check="meta.totalCount for how many there are. Read every error; for warnings, the first page shows the kinds. "
-        "Around an error, read ten lines before and after it: call 1 with other lines. Errors that "
+        "Around an error, read ten lines before and after it, with call 1 and other lines. Errors that "
         "repeat are one issue: count them with a regex of their own words. Without a resultHandle, call 1 has the "
         "whole text.",
         report="the issues, the gravest first: what happened, how often, from when to when, with line numbers and the "

@@ -71,7 +71,7 @@ def _former(digest: str, chunk_sizes: ChunkSizes) -> ChunkSizes | None:
 
 
 def order(digest: str, chunk_sizes: ChunkSizes) -> TextPlan:
-    """The plan's row, created if missing, which queues the plan."""
+    """Queues the plan by creating its row if it is missing. Returns the row."""
     return TextPlan.objects.get_or_create(content_id=digest, cutting=_key(chunk_sizes))[0]
 
 

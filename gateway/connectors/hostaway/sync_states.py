@@ -102,7 +102,7 @@ def ended(copied: Copied, state: SyncState, total: int | None) -> dict[str, Any]
 
 
 def save(state: SyncState, **values: Any) -> None:
-    """Raises Interrupted."""
+    """Raises Interrupted if the state no longer exists."""
     if not SyncState.objects.filter(pk=state.pk, account=state.account).update(**values):
         raise Interrupted
     for name, value in values.items():

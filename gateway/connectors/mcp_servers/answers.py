@@ -21,7 +21,7 @@ DEEPEST = 100  # levels; a value nested deeper stays JSON text
 LIFTED_FROM = 8_000  # characters; if an object of at least this size has only one list, the list is returned as rows
 LARGEST_REST = 2_000  # maximum characters of the object's other fields
 _ESCAPED_COLON = re.compile(r"\\u003a", re.IGNORECASE)
-SHARE = 0.8  # minimum share of the object's characters in the list
+SHARE = 0.8  # minimum share of the object's characters that are in the list
 
 SHAPE = Shape(fills_pages=True)
 Value = dict[str, Any] | list[Any]
@@ -105,7 +105,7 @@ def _structured(result: types.CallToolResult, texts: Sequence[str] | None, as_da
 
 
 def _unwrapped(value: Any) -> Value | str:
-    """Removes the wrapper of SDKs around a value that is not an object: {"result": value}."""
+    """Removes the wrapper that SDKs put around a value that is not an object: {"result": value}."""
     inner = value["result"] if isinstance(value, dict) and list(value) == ["result"] else value
     return inner if isinstance(inner, (dict, list, str)) else {"result": inner}
 

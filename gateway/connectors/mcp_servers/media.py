@@ -1,4 +1,4 @@
-"""Pictures, sounds and other files in a tool's result: which pass as content, and which become resource links."""
+"""Pictures, sounds and other files in a tool's result: which are passed on as content, and which become links."""
 
 import base64
 import binascii
@@ -96,7 +96,7 @@ def medium_of(block: types.ContentBlock) -> Medium | None:
 
 
 def _picture(block: types.ImageContent, data: bytes) -> Medium:
-    """Clients fail on an invalid picture, so that one becomes a link."""
+    """Clients fail on invalid pictures, so these become links."""
     size = pictures.size_of(data)
     passes = size is not None and block.mime_type in PICTURES and len(data) <= LARGEST_PICTURE
     defect = "not a valid picture" if size is None and block.mime_type in PICTURES else ""

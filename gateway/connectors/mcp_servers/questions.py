@@ -1,4 +1,4 @@
-"""Passes a server's requests on to the client of the call (elicitation, sampling, roots) while it runs a tool."""
+"""While a server runs a tool, passes its requests (elicitation, sampling, roots) on to the client of the call."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

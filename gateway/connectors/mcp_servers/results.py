@@ -49,7 +49,7 @@ class ToolResult:
     visibility: Visibility = STANDARD
 
     def answer(self, request: AnswerRequest, policy: Policy, protect: Callable[[Payload], Envelope]) -> Envelope:
-        """Raises InvalidArgument for a `where` that has no rows to choose from."""
+        """Raises InvalidArgument if the call has a `where`, but the result has no rows."""
         sending = _Sending(request.origin, policy)
         if self.over_mcp and not _chooses_a_form(request) and not self._holds_secrets:
             passed = sending.passed_on(self._blocks)
@@ -65,8 +65,8 @@ class ToolResult:
 
     @cached_property
     def _blocks(self) -> Sequence[types.ContentBlock]:
-        """The content. Structured content that it does not repeat is added as one text, because clients drop the
-        content if a result has both."""
+        """The content blocks. Structured content that they do not repeat is added as one text block, because clients
+        drop the blocks if a result has both."""
         structured = answers.unrepeated(self.result)
         if structured is None:
             return self.result.content

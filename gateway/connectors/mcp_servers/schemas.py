@@ -16,8 +16,8 @@ WHOLE = "arguments"  # the only parameter of a tool whose own parameters cannot 
 DEEPEST, LONGEST = 8, 16_000  # levels; characters of all parameters as JSON
 DESCRIPTION = 300  # characters
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
-# Keywords that only people read, that refer elsewhere, or whose cost the other server would control (patterns). The
-# server still validates its arguments itself.
+# Keywords that only people read, that refer to other schemas, or whose cost the other server would control (patterns).
+# The server still validates its arguments itself.
 _LEFT_OUT = frozenset({"$schema", "$id", "$anchor", "$comment", "$defs", "definitions", "examples", "title"}) | {
     "pattern",
     "patternProperties",

@@ -69,7 +69,7 @@ SEARCH: Mapping[str, Schema] = {
 
 
 def find_lpn(name: str) -> str:
-    return f"Find the {name} with nsip_search_animals, for example {LPN_EXAMPLE}."
+    return f"Find the {name} with nsip_search_animals; an example is {LPN_EXAMPLE}."
 
 
 # Other names of arguments, and where their values come from.

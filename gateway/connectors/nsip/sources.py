@@ -1,5 +1,5 @@
-"""Lists that NSIP sends in pages of at most 100 rows. A response does not contain its page number; the request's is
-used."""
+"""Lists that NSIP sends in pages of at most 100 rows. A response does not contain its page number, so the number in the
+request is used."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -43,8 +43,8 @@ def progeny(api: Nsip, lpn_id: str) -> Read:
 
 @dataclass(frozen=True, slots=True)
 class NsipPages:
-    """The pages of a list from `first_row` on. `first_page`: the page at which the caller begins, in the caller's page
-    size."""
+    """The pages of a list from `first_row` on. `first_page`: the number of the caller's first page, in pages of the
+    caller's size."""
 
     read: Read
     first_row: int = 0

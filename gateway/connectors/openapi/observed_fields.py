@@ -41,8 +41,8 @@ _lock = threading.Lock()
 
 
 async def noted(operation: int, records: Sequence[Mapping[str, Any]], size: int) -> Mapping[str, Any] | None:
-    """Collects the records of a response of `size` bytes. Once there are enough, or more than are examined, their shape
-    is stored with the operation, and learning ends. Returns the stored shape, so that this response already
+    """Collects the records of a response of `size` bytes. Once there are ENOUGH records or more than MAX_BYTES of them,
+    their shape is stored with the operation, and learning ends. Returns the stored shape, so that this response already
     uses it."""
     with _lock:
         collected = _collected.setdefault(operation, _Collected())

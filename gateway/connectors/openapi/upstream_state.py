@@ -23,7 +23,7 @@ FAILURES = {
     "upstream_garbled": "its answer could not be read",
     "upstream_credentials": "it did not accept the credentials",
     "upstream_busy": "it had too many requests",
-    "upstream_redirect": "it redirected to where Sluice does not follow",
+    "upstream_redirect": "it redirected to an address that Sluice does not follow",
     "upstream_address": "its address is private or reserved",
     "upstream_unavailable": "it was not called after several failures",
 }
@@ -31,7 +31,8 @@ FAILURES = {
 
 @dataclass(frozen=True, slots=True)
 class RecordedState:
-    """`failure`: a reason, empty if there was none. `is_left_alone`: this process does not call it for a moment."""
+    """`failure`: a reason, empty if there was none. `is_left_alone`: the circuit breaker of this process is
+    open."""
 
     answered_at: datetime | None
     failed_at: datetime | None

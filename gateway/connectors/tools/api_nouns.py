@@ -72,10 +72,10 @@ def _others(operation: Operation) -> set[str]:
     return {singular(word.lower()) for word in (*called, *begun, *tags, *path_words(operation)[-1:])}
 
 
-def _first_noun_phrase(said: Sequence[str]) -> list[str]:
+def _first_noun_phrase(opening_words: Sequence[str]) -> list[str]:
     """ "Returns a list of cars and vans of the fleet": cars, vans."""
     phrase: list[str] = []
-    for word in said:
+    for word in opening_words:
         if word not in _TOO_COMMON:
             phrase.append(word)
         elif phrase and word in STOP_WORDS - {"and", "or"}:

@@ -103,9 +103,9 @@ class Likeness:
         for word in parsed.implied:
             if word in name:
                 used.setdefault(word, 1.0)
-        said = sum(self._rarity[word] for word in name)
+        total = sum(self._rarity[word] for word in name)
         covered = sum(self._rarity[word] * share for word, share in used.items())
-        return matched / sum(weights) * math.sqrt(covered / said)
+        return matched / sum(weights) * math.sqrt(covered / total)
 
 
 def _best(name: frozenset[str], means: Mapping[str, float]) -> tuple[float, str]:

@@ -87,8 +87,8 @@ def _row(operation: Operation) -> dict[str, Any]:
 
 def _does(operation: Operation) -> str:
     """The description. The title precedes it if it has words that are in neither the name nor the description."""
-    said = set(words(operation.name)) | set(words(operation.description))
-    says_more = set(words(operation.title)) - said - STOP_WORDS
+    present = set(words(operation.name)) | set(words(operation.description))
+    says_more = set(words(operation.title)) - present - STOP_WORDS
     return f"{operation.title}. {operation.description}" if says_more else operation.description
 
 
@@ -165,7 +165,7 @@ def operations() -> list[Operation]:
             name="search_tools",
             title="Search the tools",
             description="Finds tools by what they do, the likeliest first; * marks required arguments. "
-            "Without query: all tools, and the groups that there are.",
+            "Without query: all tools, and their groups.",
             kind=Kind.LIST,
             parameters={
                 "query": {
@@ -193,7 +193,7 @@ def operations() -> list[Operation]:
                 "name": {
                     "type": "string",
                     "maxLength": 200,
-                    "description": "As search_tools has it.",
+                    "description": "Its name in search_tools.",
                     "examples": ["get_booking"],
                 }
             },

@@ -74,29 +74,29 @@ class ParsedQuery:
     @classmethod
     def of(cls, query: str) -> "ParsedQuery":
         plain = plainly(query)
-        said = words(plain)
+        all_words = words(plain)
         owners = {word.lower() for word in _OWNER.findall(plain)} - _QUESTIONS
-        start, verb = _verb(said, owners)
-        asked = _asked(verb, said[start + 1 : start + 2]) if verb else frozenset({Does.READ})
+        start, verb = _verb(all_words, owners)
+        asked = _asked(verb, all_words[start + 1 : start + 2]) if verb else frozenset({Does.READ})
         about = _about(plain)
-        wanted = _wanted(said[start + bool(verb) :], owners | about)
-        many = (bool(wanted) and singular(wanted[-1]) != wanted[-1]) or "all" in said
+        wanted = _wanted(all_words[start + bool(verb) :], owners | about)
+        many = (bool(wanted) and singular(wanted[-1]) != wanted[-1]) or "all" in all_words
         counts = dict.fromkeys(_VAGUE | _DETAILS | about, FAINT) | {
             verb: GENERIC_VERB if verb in GENERIC else OTHER_VERB
         }
-        people = said[:1] == ["who"]
-        is_indefinite = verb not in _SEARCHING and not _ONE.union(_DETAILS).isdisjoint(said)
+        people = all_words[:1] == ["who"]
+        is_indefinite = verb not in _SEARCHING and not _ONE.union(_DETAILS).isdisjoint(all_words)
         return cls(
             terms={each: counts.get(each, 1.0) for each in query_words(query)[:MAX_WORDS]},
             wanted=frozenset(wanted),
             verb=verb,
             asked=asked,
-            agent=_agent(said),
+            agent=_agent(all_words),
             people=people,
             implied={**(_PEOPLE if people else {}), **(_ASKER if _MINE.search(query) else {})},
             many=many,
             one=bool(_NUMBER.search(query)) or (is_indefinite and not many),
-            pairs=tuple(pairwise(said)),
+            pairs=tuple(pairwise(all_words)),
         )
 
 
@@ -107,14 +107,14 @@ def query_words(query: str) -> list[str]:
     return telling or every
 
 
-def _verb(said: Sequence[str], owners: set[str]) -> tuple[int, str]:
+def _verb(all_words: Sequence[str], owners: set[str]) -> tuple[int, str]:
     """The position of the first word after polite ones, and that word if it is a verb, else "".
 
     A word that may also be a noun counts as a verb only if a determiner, a particle or a preposition follows: it is
     a verb in "comment on an issue", and a noun in "comment of a user"."""
-    start = next((place for place, word in enumerate(said) if word not in _POLITE), len(said))
-    first, after = said[start : start + 1], said[start + 1 :]
-    is_question = said[:1] == ["how"] and start < 2
+    start = next((place for place, word in enumerate(all_words) if word not in _POLITE), len(all_words))
+    first, after = all_words[start : start + 1], all_words[start + 1 :]
+    is_question = all_words[:1] == ["how"] and start < 2
     if not first or is_question or first[0] in STOP_WORDS or singular(first[0]) != first[0]:
         return start, ""
     word, followers = first[0], _DETERMINERS | _PARTICLES | owners | (_BEFORE_OWNERS - {"of"})
@@ -132,10 +132,10 @@ def _asked(verb: str, after: Sequence[str]) -> frozenset[Does]:
     return asked - {Does.READ, Does.UPDATE} if is_new else asked
 
 
-def _wanted(said: Sequence[str], others: set[str] | frozenset[str]) -> list[str]:
+def _wanted(after_verb: Sequence[str], others: set[str] | frozenset[str]) -> list[str]:
     """The words for the object: open, issues in "the open issues of a repository"; password in "a user's password"."""
-    end = next((place for place, word in enumerate(said) if word in _BEFORE_OWNERS), len(said))
-    return [word for word in said[:end] if word not in STOP_WORDS | _DETAILS and word not in others]
+    end = next((place for place, word in enumerate(after_verb) if word in _BEFORE_OWNERS), len(after_verb))
+    return [word for word in after_verb[:end] if word not in STOP_WORDS | _DETAILS and word not in others]
 
 
 def _about(plain: str) -> frozenset[str]:
@@ -146,9 +146,9 @@ def _about(plain: str) -> frozenset[str]:
     return frozenset(words(topic[1])) if topic and before - STOP_WORDS - _DETAILS - KNOWN_VERBS else frozenset()
 
 
-def _agent(said: Sequence[str]) -> str:
+def _agent(all_words: Sequence[str]) -> str:
     """The verb of a question for people: follows in "who follows me", watching in "who is watching"."""
-    if said[:1] != ["who"]:
+    if all_words[:1] != ["who"]:
         return ""
-    after = [word for word in said[1:3] if word not in ("is", "has", "have", "are")]
+    after = [word for word in all_words[1:3] if word not in ("is", "has", "have", "are")]
     return after[0] if after and after[0] not in STOP_WORDS else ""

@@ -58,14 +58,14 @@ def rarity(tools: int, having: int) -> float:
 
 def _weighted(operation: Operation, api_nouns: Nouns) -> dict[str, float]:
     weighted: dict[str, float] = {}
-    for column, said in _said(operation, api_nouns):
-        for word in said:
+    for column, found in _words_by_column(operation, api_nouns):
+        for word in found:
             one = singular(word)
             weighted[one] = weighted.get(one, 0.0) + WEIGHTS[column]
     return weighted
 
 
-def _said(operation: Operation, api_nouns: Nouns) -> Iterator[tuple[str, Sequence[str]]]:
+def _words_by_column(operation: Operation, api_nouns: Nouns) -> Iterator[tuple[str, Sequence[str]]]:
     noun = api_nouns.behind(operation)
     yield "name", words(operation.name)
     yield "title", words(operation.title)

@@ -102,8 +102,8 @@ def _outlined(schema: _Lean, level: int, needed: bool, *, start: int, keeps_need
 
 
 def _types(schema: _Lean) -> list[str]:
-    said = schema.get("type", [])
-    return [said] if isinstance(said, str) else list(said)
+    declared = schema.get("type", [])
+    return [declared] if isinstance(declared, str) else list(declared)
 
 
 def _shortened(schema: _Lean, level: int, needed: bool) -> _Lean:

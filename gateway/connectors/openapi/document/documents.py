@@ -1,4 +1,4 @@
-"""Downloads and parses an OpenAPI document. For anything else, the error says what it is."""
+"""Downloads and parses an OpenAPI document. If the data is something else, the error says what it is."""
 
 import codecs
 import json

@@ -319,9 +319,9 @@ def _start(found: _Found, fields: Mapping[str, str]) -> int:
     schema = found.position.schema
     if found.style is PagingStyle.OFFSET:
         return int(1 in (schema.get("default"), schema.get("minimum")) or _is_from_one(schema))
-    for said in (schema.get("default"), schema.get("minimum")):
-        if said in (0, 1) and not isinstance(said, bool):
-            return int(said)
+    for declared in (schema.get("default"), schema.get("minimum")):
+        if declared in (0, 1) and not isinstance(declared, bool):
+            return int(declared)
     from_zero = _FROM_ZERO.search(str(schema.get("description") or ""))
     return 0 if from_zero or any(name.endswith("totalelements") for name in fields) else 1
 

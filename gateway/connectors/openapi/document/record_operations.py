@@ -90,5 +90,5 @@ def _is_key(schema: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def _types(schema: Mapping[str, Any]) -> frozenset[str]:
-    said = schema.get("type", ())
-    return frozenset([said] if isinstance(said, str) else said)
+    declared = schema.get("type", ())
+    return frozenset([declared] if isinstance(declared, str) else declared)

@@ -72,7 +72,7 @@ class DocumentedResponse:
         return {*kinds(self._whole(schema))} - {"null"} == {"boolean"}
 
     def rows(self, path: str, *, is_paged: bool = False) -> str | None:
-        """The path of the response's rows; None if it is not a list. `path`: that of the operation. `is_paged`: the
+        """The path of the response's rows; None if it is not a list. `path`: the operation's. `is_paged`: the
         operation has a parameter for a page's position, which only lists have."""
         if self._is_array(self.whole):
             return ""

@@ -187,15 +187,15 @@ def _with_null(lean: Lean) -> Lean:
 def _described(lean: Lean, schema: Mapping[str, Any]) -> Lean:
     """The schema with its description, and with its default if that is valid."""
     own = first_sentence(schema.get("description"), DESCRIPTION_CHARS) or lean.get("description", "")
-    said = ["Deprecated."] if schema.get("deprecated") is True else []
-    said += [own] if own else []
+    sentences = ["Deprecated."] if schema.get("deprecated") is True else []
+    sentences += [own] if own else []
     lean = dict(lean)
     values = lean.get("enum", [])
     if len(values) > MAX_CHOICES:
         del lean["enum"]
-        said.append(f"{len(values)} values: {', '.join(map(written, values[:SHOWN_CHOICES]))}, …")
-    if said:
-        lean["description"] = " ".join(said)
+        sentences.append(f"{len(values)} values: {', '.join(map(written, values[:SHOWN_CHOICES]))}, …")
+    if sentences:
+        lean["description"] = " ".join(sentences)
     default = schema.get("default")
     if default is not None and len(written(default)) <= LONGEST_DEFAULT and is_valid(lean, default):
         lean["default"] = default

@@ -15,7 +15,7 @@ from gateway.catalog.definition import RENAMED, RESERVED
 LONGEST_NAME = 48
 LONGEST_ARGUMENT = 64
 
-# `floatingIPs` has two words: the plural of an abbreviation is no new word.
+# `floatingIPs` has two words: the plural of an abbreviation is not a new word.
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _APOSTROPHE = re.compile(r"['’](?=s\b)")  # "a project's issues" has no word "s"

@@ -55,9 +55,9 @@ SHOWN_ORDER = (Status.CHANGED, Status.NEW, Status.GONE, Status.UNCHANGED)
 
 @dataclass(frozen=True)
 class Proposal:
-    """One operation as it would be stored. `name` is without the API's; names and switches that ops have set are
-    preserved. `changes`: the differences from the stored operation, in words. `operation` is None if the document no
-    longer has it. `stored`: the database id, if it is stored."""
+    """One operation as it would be stored. `name` does not include the API's. Names and switches that ops staff have
+    set are preserved. `changes`: the differences from the stored operation, in words. `operation` is None if the
+    document no longer has it. `stored`: the database id, if it is stored."""
 
     key: str
     name: str

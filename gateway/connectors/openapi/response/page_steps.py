@@ -37,8 +37,8 @@ class PageStep:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """There are no more pages. `looped`: upstream's next page is one that was already seen. `elsewhere`: its URL
-    has another host, which must not be called."""
+    """There are no more pages. `looped`: upstream's next page is one that was already seen. `elsewhere`: the URL of
+    the next page has another host, which must not be called."""
 
     looped: bool = False
     elsewhere: bool = False
@@ -147,8 +147,8 @@ def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mappin
 
 def is_unreadable(paging: Paging, body: Any) -> bool:
     """Whether the response has a value where the next page's URL was expected, but the value is not a URL."""
-    said = at(body, paging.next) if paging.style is PagingStyle.NEXT_URL else None
-    return bool(said) and not _url(said)
+    stated = at(body, paging.next) if paging.style is PagingStyle.NEXT_URL else None
+    return bool(stated) and not _url(stated)
 
 
 def total(
@@ -156,35 +156,35 @@ def total(
 ) -> int | None:
     """The total number of rows, if upstream states it. A total equal to the number of rows on the page is ignored if
     pages follow."""
-    said = _total(paging, answer, body)
-    return None if said == len(rows) and isinstance(following, PageStep) else said
+    stated = _total(paging, answer, body)
+    return None if stated == len(rows) and isinstance(following, PageStep) else stated
 
 
 def is_certain(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether upstream itself states if rows follow. Otherwise this is inferred from whether the page is full."""
     if paging.style in (PagingStyle.LINK, PagingStyle.NEXT_URL, PagingStyle.CURSOR):
         return True
-    said = _states_more(paging, body) or (paging.next and has(body, paging.next))
-    return bool(said) or _total(paging, answer, body) not in (None, len(rows))
+    stated = _states_more(paging, body) or (paging.next and has(body, paging.next))
+    return bool(stated) or _total(paging, answer, body) not in (None, len(rows))
 
 
 def _total(paging: Paging, answer: Response, body: Any) -> int | None:
     kind, _, header = paging.total.partition(":")
-    said = answer.headers.get(header) if kind == "header" else at(body, paging.total) if paging.total else None
-    if isinstance(said, str) and said.isascii() and said.isdigit():
-        return int(said)
-    return said if isinstance(said, int) and not isinstance(said, bool) else None
+    stated = answer.headers.get(header) if kind == "header" else at(body, paging.total) if paging.total else None
+    if isinstance(stated, str) and stated.isascii() and stated.isdigit():
+        return int(stated)
+    return stated if isinstance(stated, int) and not isinstance(stated, bool) else None
 
 
 def linked(answer: Response) -> str:
     """The URL of the Link header's rel="next" (RFC 8288)."""
     links = _LINK.findall(answer.headers.get("link", ""))
-    return next((url for url, said in links if _NEXT.search(said) and not _IS_EMPTY.search(said)), "")
+    return next((url for url, parameters in links if _NEXT.search(parameters) and not _IS_EMPTY.search(parameters)), "")
 
 
-def _url(said: Any) -> str:
+def _url(stated: Any) -> str:
     """The URL of a link, which may be an object with `href`."""
-    link = said.get("href") if isinstance(said, dict) else said
+    link = stated.get("href") if isinstance(stated, dict) else stated
     return link if isinstance(link, str) and _A_URL.match(link) else ""
 
 

@@ -102,8 +102,8 @@ class Command(BaseCommand):
 
     def _tell_credentials(self, plan: Plan, api: ImportedApi) -> None:
         if api.upstream.authentication != AuthKind.NONE.value:
-            said = api.upstream.get_authentication_display()
-            self.stdout.write(f"Credentials: {said}. Change them in the admin: Upstream APIs, {plan.name}.")
+            kind = api.upstream.get_authentication_display()
+            self.stdout.write(f"Credentials: {kind}. Change them in the admin: Upstream APIs, {plan.name}.")
         elif plan.document.securities:
             self.stdout.write(f"{credentials.in_words(plan.document)} None are sent.")
             self.stdout.write(f"Enter them in the admin (Upstream APIs, {plan.name}), or add --credential-env NAME.")
