@@ -19,7 +19,7 @@ from context_protection.core.errors import (
     UnknownOperation,
     store_unavailable,
 )
-from context_protection.stores.database_errors import is_away
+from context_protection.stores.database_errors import means_unavailable
 from gateway.access.callers import CHALLENGE
 from telemetry.access import refusal_words, refused
 
@@ -143,7 +143,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """handler500, also when a store is unavailable."""
     exception = sys.exception()
-    if exception is not None and is_away(exception):
+    if exception is not None and means_unavailable(exception):
         sentence = "A store that this page needs is unavailable or full. Nothing was changed; try again later."
         return answer_page(request, store_unavailable(STORE_SECONDS), "Not possible just now", sentence)
     error = InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)

@@ -19,7 +19,7 @@ _POSTGRES_CLASSES = ("08", "53", "57", "58")
 _LOCKED, _READ_ONLY, _STOPPED_BY_US = "55P03", "25006", "57014"
 
 
-def is_away(error: BaseException) -> bool:
+def means_unavailable(error: BaseException) -> bool:
     """Whether the same statement may succeed later: the database is down, locked, read-only or full. False for a
     statement that is wrong or that was cancelled for taking too long."""
     cause = error.__cause__ or error

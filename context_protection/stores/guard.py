@@ -16,24 +16,24 @@ FIRST_COOLDOWN, LONGEST_COOLDOWN = 1.0, 5.0  # seconds
 
 
 class Guard:
-    """`is_away` tells whether a driver exception means that the store is down. The first such exception opens the
-    breaker. After a cooldown one call tries again, and closes the breaker on success. If a `probe` is given, a separate
-    thread runs it instead, and calls are rejected until the probe succeeds."""
+    """`means_unavailable` tells whether a driver exception means that the store is down. The first such exception opens
+    the breaker. After a cooldown one call tries again, and closes the breaker on success. If a `probe` is given, a
+    separate thread runs it instead, and calls are rejected until the probe succeeds."""
 
     def __init__(
         self,
         store: str,
-        is_away: Callable[[Exception], bool],
+        means_unavailable: Callable[[Exception], bool],
         clock: Callable[[], float] = time.monotonic,
         probe: Callable[[], Any] | None = None,
     ) -> None:
-        self._store, self._means_away, self._probe = store, is_away, probe
+        self._store, self._means_unavailable, self._probe = store, means_unavailable, probe
         self._breaker = Breaker(clock, opens_after=1, first_cooldown=FIRST_COOLDOWN, longest_cooldown=LONGEST_COOLDOWN)
-        self._is_away = False
+        self._is_unavailable = False
 
     @property
     def works(self) -> bool:
-        return not self._is_away
+        return not self._is_unavailable
 
     def attempt(self, command: Callable[[], T], refusals: tuple[type[Exception], ...] = ()) -> T:
         """Returns the result of `command`. Raises StoreUnavailable, at once while the store is known to be down.
@@ -41,7 +41,7 @@ class Guard:
         seconds = self._breaker.enter()
         if seconds > 0:
             raise store_unavailable(seconds)
-        if self._is_away and self._probe is not None:
+        if self._is_unavailable and self._probe is not None:
             threading.Thread(target=self._run_probe, args=(self._probe,), name="store probe", daemon=True).start()
             raise store_unavailable(FIRST_COOLDOWN)
         return self._run(command, refusals)
@@ -57,7 +57,7 @@ class Guard:
             self._succeeded()
             raise
         except BaseException as error:
-            if isinstance(error, Exception) and self._means_away(error):
+            if isinstance(error, Exception) and self._means_unavailable(error):
                 raise self._failed(error) from None
             self._breaker.abandoned()
             raise
@@ -66,13 +66,13 @@ class Guard:
 
     def _failed(self, error: Exception) -> StoreUnavailable:
         self._breaker.failed()
-        if not self._is_away:
-            self._is_away = True
-            logger.warning("a store is away", extra={"store": self._store, "error": type(error).__name__})
+        if not self._is_unavailable:
+            self._is_unavailable = True
+            logger.warning("a store is unavailable", extra={"store": self._store, "error": type(error).__name__})
         return store_unavailable(FIRST_COOLDOWN)
 
     def _succeeded(self) -> None:
-        if self._is_away:
-            self._is_away = False  # before the breaker closes
-            logger.warning("a store is back", extra={"store": self._store})
+        if self._is_unavailable:
+            self._is_unavailable = False  # before the breaker closes
+            logger.warning("a store is available again", extra={"store": self._store})
         self._breaker.succeeded()

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from context_protection.core.cursors import Snapshot, SnapshotOrigin
 from context_protection.core.errors import store_unavailable
-from context_protection.stores.database_errors import is_away
+from context_protection.stores.database_errors import means_unavailable
 from context_protection.stores.entries import Entry, block_key, block_keys, entries, origin_key
 from context_protection.stores.guard import Guard
 
@@ -40,8 +40,8 @@ class TableSnapshots:
     def __init__(self) -> None:
         # SQLite has no table locks, and it already serializes its writers.
         self._turns = threading.Semaphore(MAX_AT_ONCE) if connection.vendor == "postgresql" else None
-        self._reads = Guard("the table of snapshots", is_away)
-        self._writes = Guard("the table of snapshots, for writing", is_away)  # a full disk still allows reads
+        self._reads = Guard("the table of snapshots", means_unavailable)
+        self._writes = Guard("the table of snapshots, for writing", means_unavailable)  # a full disk still allows reads
 
     @property
     def works(self) -> bool:
@@ -139,8 +139,8 @@ def _rows(statement: str, values: Sequence[Any]) -> list[Any]:
 
 
 def _insert_each(rows: Sequence[Entry]) -> None:
-    """By one statement that is short: of each statement, a connection to SQLite keeps the values that it last had. With
-    one for each number of rows, that was 12 MB after 10,000 calls."""
+    """Inserts all rows with the same short statement. A SQLite connection keeps the last values of each different
+    statement: with one statement for each number of rows, these took 12 MB after 10,000 calls."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.executemany(WRITE.format("(%s, %s, %s)"), rows)
 

@@ -14,7 +14,7 @@ from context_protection.configuration.revisions import revisions
 from context_protection.core.cached_property import cached_property
 from context_protection.core.errors import NotAuthenticated, store_unavailable
 from context_protection.layers.withheld_names import WithheldNames
-from context_protection.stores.database_errors import is_away
+from context_protection.stores.database_errors import means_unavailable
 from gateway.access import quotas
 from gateway.access.keys import digest, hint
 from gateway.access.models import ApiKey
@@ -112,7 +112,7 @@ def loaded() -> Keys:
     try:
         return _live.get()
     except DatabaseError as error:
-        if is_away(error):
+        if means_unavailable(error):
             raise store_unavailable(1) from None
         raise
 

@@ -16,7 +16,7 @@ from context_protection.core.errors import (
     NotAuthenticated,
     store_unavailable,
 )
-from context_protection.stores.database_errors import is_away
+from context_protection.stores.database_errors import means_unavailable
 from gateway.access import rejected_calls
 from gateway.access.callers import CHALLENGE
 from gateway.access.programs import of_user_agent
@@ -70,7 +70,7 @@ def _as_call_error(exc: Exception) -> CallError:
             return no_such_address()
         case RequestDataTooBig() | TooManyFieldsSent() | TooManyFilesSent():
             return too_large_a_form(exc)
-    if is_away(exc):
+    if means_unavailable(exc):
         return store_unavailable(1)
     logger.exception("request failed", exc_info=exc)
     return InternalError("Something failed on our side.", reason="internal_error", suggestion=LOOK_FIRST)

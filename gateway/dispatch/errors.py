@@ -17,7 +17,7 @@ from context_protection.core.errors import (
     store_unavailable,
 )
 from context_protection.core.policy import Kind
-from context_protection.stores.database_errors import is_away
+from context_protection.stores.database_errors import means_unavailable
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.normalization import given_names
 from gateway.dispatch.call import Call
@@ -119,7 +119,7 @@ def _is_panic(error: BaseException) -> bool:
 
 
 def _failure(call: Call, error: BaseException, kind: type[InternalError] = InternalError) -> CallError:
-    if is_away(error):
+    if means_unavailable(error):
         logger.warning("the database is unavailable", extra={"request_id": call.id, "error": type(error).__name__})
         return _store_error_for(call, store_unavailable(1))
     logger.exception("call failed", extra={"request_id": call.id, "operation": call.operation})

@@ -9,7 +9,7 @@ from mcp import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from context_protection.core.errors import CallError, InternalError, InvalidCursor, NotFound, shown, store_unavailable
-from context_protection.stores.database_errors import is_away
+from context_protection.stores.database_errors import means_unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ def as_protocol_errors(protocol_version: str, *, uri: str | None = None) -> Iter
     except CallError as error:
         raise _protocol_error(error, protocol_version, uri) from None
     except Exception as error:
-        if is_away(error):
+        if means_unavailable(error):
             raise _protocol_error(store_unavailable(1), protocol_version, uri) from None
         logger.exception("MCP request failed")
         failure = InternalError("Something failed on our side; nothing was changed.", suggestion="Try again.")
