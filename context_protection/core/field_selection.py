@@ -120,7 +120,7 @@ class _Selection:
 
 
 def resolved(names: Sequence[str], records: Sequence[Mapping[str, Any]], shape: Shape) -> list[str]:
-    """The names in the spelling of the shape or the records; upper and lower case of `names` do not matter. Raises
+    """The names as the shape or the records spell them; `names` may differ in case or separators. Raises
     InvalidArgument for the first name that neither has."""
     if not records and not shape.names:
         return list(names)  # the valid names are unknown
@@ -176,7 +176,7 @@ def _unknown_field(
     every = ", ".join(str(shown(each)) for each in valid[:LISTED_NAMES])
     listed = every[:LISTED_CHARS] + (" …" if len(valid) > LISTED_NAMES or len(every) > LISTED_CHARS else "")
     return InvalidArgument(
-        f"fields names {name[:80]!r}, which does not exist here.",
+        f"fields includes {name[:80]!r}, which does not exist here.",
         reason="unknown_field",
         parameter="fields",
         value=name,

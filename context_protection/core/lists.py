@@ -45,7 +45,7 @@ from context_protection.core.shapes import Shape
 from context_protection.core.withheld_fields import MASK
 
 FIRST = ListPosition(None, 0, 1)
-SHARES = 64  # a share of the rows is rounded down to one of so many steps per power of two
+SHARES = 64  # a share of the rows is rounded down to one of this many steps per power of two
 SHORT_BESIDE = 400  # bytes of JSON up to which upstream data beside the rows is sent inline
 UNPAGED_ROWS = 2000  # with paging switched off, a page has at most this many rows, as far as the hard cap allows
 
@@ -57,7 +57,7 @@ def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapsh
         place = _next_place(rows, request, request.snapshot, policy, snapshots)
     else:
         source, rows = rows, list_queries.run(rows, request.arguments, request.search)
-        size = size_of_first(request, policy, fills=fills_pages(rows))  # a wrong limit reads no rows
+        size = size_of_first(request, policy, fills=fills_pages(rows))  # checks the limit before any row is read
         opening = rows.open()
         if opening.total == 0 and (notes := list_queries.about_no_rows(source, request.arguments, request.search)):
             opening = replace(opening, note={**opening.note, "notes": [*opening.note.get("notes", ()), *notes]})
@@ -86,7 +86,7 @@ def page_size(limit: int | None, policy: Policy) -> int:
 
 def size_of_first(request: AnswerRequest, policy: Policy, *, fills: bool) -> int:
     """The page size of a new snapshot. `fills`: without a limit, a page has as many rows as the budget allows. Pages
-    that are counted, or whose size ops have set, have that size."""
+    that are requested by number, or whose size ops have set, have the policy's size."""
     is_open = fills and request.limit is None and not request.pages
     is_set = policy.default_page_size != DEFAULTS.default_page_size
     return policy.max_page_size if is_open and not is_set else page_size(request.limit, policy)
@@ -135,7 +135,7 @@ def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Polic
 
 
 def _formula(chars: Sequence[int]) -> int:
-    """The formula's tokens of rows of these lengths as upstream sends them, commas included."""
+    """The formula's tokens for whole rows of these lengths, commas included."""
     return tokens.formula_of_length(sum(chars) + len(chars))
 
 
@@ -156,7 +156,7 @@ class _PagePlace:
     opening: Opening
     options: RowOptions
     snapshot: Snapshot | None
-    form: Mapping[str, Any]  # fields, format and limit of this call, or else of the first page; condensed: of the list
+    form: Mapping[str, Any]  # fields, format, limit: of this call, or else of the first page; condensed: of the list
     position: ListPosition = FIRST  # of the page
 
     @property
@@ -190,7 +190,8 @@ def _is_condensed(rows: Rows, opening: Opening, request: AnswerRequest, policy: 
 
 
 def _position_after(rows: Rows, opening: Opening, count: int, pages: tuple[int, int]) -> Any:
-    """The position after the first `count` rows. Raises InvalidArgument if it is too far in or no row follows."""
+    """The position after the first `count` rows. Raises InvalidArgument if it is too far from the start, or if no row
+    follows."""
     if count == 0:
         return None
     too_far = count > UNPAGED_ROWS and count < (opening.total or math.inf)
@@ -200,7 +201,7 @@ def _position_after(rows: Rows, opening: Opening, count: int, pages: tuple[int, 
     among = "its rows" if opening.total is None else f"the {opening.total:,} rows"
     raise InvalidArgument(
         f"pages begins at page {pages[0]}, "
-        + ("which is too far in to begin there." if too_far else "behind the last page."),
+        + ("which is too far from the start." if too_far else "after the last page."),
         reason="invalid_pages",
         parameter="pages",
         value=f"{pages[0]}-{pages[1]}",
@@ -332,10 +333,10 @@ class _Pager:
         later = [each for place, each in self.page.beside.items() if place < count]
         beside = side_data.joined([self.place.opening.beside, *later])
         if beside and len(later) not in self._besides:
-            self._besides[len(later)] = self._named_beside(beside)
+            self._besides[len(later)] = self._beside_or_hint(beside)
         return self._besides.get(len(later), {})
 
-    def _named_beside(self, beside: Mapping[str, Any]) -> dict[str, Any]:
+    def _beside_or_hint(self, beside: Mapping[str, Any]) -> dict[str, Any]:
         if len(dumps(beside)) <= SHORT_BESIDE or not self.request.result_operation:
             return {"beside": beside}
         record = Record(dict(beside), follow_up=True)
@@ -403,8 +404,8 @@ class _Pager:
 
 
 def _rows_within(rows: Sequence[Mapping[str, Any]], share: float) -> int:
-    """The number of first rows that take at most this share of the characters of all. A row that is much larger than
-    the others does not shorten the pages before it."""
+    """How many of the first rows take at most this share of all characters. Counts each row's own length, so that a row
+    much larger than the others does not shorten the pages before it."""
     lengths = [len(dumps(row)) for row in rows]
     taken = list(accumulate(lengths))
     return bisect_right(taken, taken[-1] * share)

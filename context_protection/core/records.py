@@ -18,7 +18,7 @@ from context_protection.core.policy import Policy
 from context_protection.core.shapes import Shape, with_sections
 
 MAX_SECTIONS = 40  # sections; a preview that is too large names no more than these
-MEETS_TARGET = "meets_target"  # in meta, by the name that NSIP's clients know
+MEETS_TARGET = "meets_target"  # a member of `meta`, by the name that NSIP's clients expect
 SMALLEST_META = frozenset({MEETS_TARGET, "kind", "totalFields", "originalTokens", "resultHandle"})
 FILL = 0.95  # share of the hard cap that a part's first attempt aims at: parts differ in tokens per character
 
@@ -177,7 +177,8 @@ class _FirstAnswer:
         return render({"meta": meta, "summary": summary}, self.policy, self.request.operation)
 
     def more(self) -> dict[str, Any]:
-        """The hint for the whole record. Empty if only the snapshot could provide it and could not be stored."""
+        """The hint for the whole record. Empty if only the snapshot could provide the record, and it could not be
+        stored."""
         if self.request.is_called_once and not self.whole_snapshot.is_stored:
             return {}
         return self.request.more_hint(self.whole_snapshot.id, fields=field_selection.ALL)
@@ -225,7 +226,7 @@ class _FirstAnswer:
         self, value: Any, fields: str, note: Mapping[str, Any], whole: Body, handle: str | None = None
     ) -> NewSnapshot:
         """The snapshot for the parts of `value`. `whole` is the body that `value` would have in one piece. `handle`:
-        the snapshot of upstream's object, if its canonical form differs from it."""
+        the id of the snapshot of upstream's object, if its canonical form differs from it."""
         plan = {
             "parts": True,
             "note": note,
@@ -319,5 +320,5 @@ def _unsendable(policy: Policy) -> OverBudget:
         reason="names_too_long",
         parameter="fields",
         expected=f"names that fit into {policy.hard_cap:,} tokens together with the path to them",
-        suggestion="Ask for other fields by name, or for a higher hardCap.",
+        suggestion="Request other fields by name, or ask an operator to raise hardCap.",
     )

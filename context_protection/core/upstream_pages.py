@@ -1,7 +1,7 @@
 """Lists that an upstream pages itself. Only the pages that callers request are read.
 
 The snapshot stores each page when it is read, so the same cursor returns the same rows in any process without an
-upstream call. A row that an insertion upstream moves onto the next page is not sent twice.
+upstream call. If an insertion upstream moves a row onto the next page, the row is not sent twice.
 """
 
 import math
@@ -33,7 +33,7 @@ from context_protection.core.withheld_fields import MASK
 
 MAX_ROWS = 10_000  # rows that one query over all rows may read
 MAX_EMPTY = 20  # consecutive pages without rows, after which upstream is assumed to loop
-SAMPLE = 10  # rows by which it is estimated how many fit into a page
+SAMPLE = 10  # rows from which the number of rows that fit into a page is estimated
 T = TypeVar("T")
 
 
@@ -44,8 +44,8 @@ class SourcePage:
     `total`: the number of all rows, if upstream gives it. `as_of`: when the page was read, Unix seconds. `fresh_until`:
     the time.monotonic() until which the page is fresh. `note`: for the first answer's `meta`. `beside`: what upstream
     sent beside the rows; for a later page, without the fields about paging. `before`: for the first page, the rows that
-    the caller left out by starting at a later one; they count in the total. `shape`: that of the rows, if the source
-    has learned it from this page. `size`: bytes of upstream's answer; None: unknown, perhaps large."""
+    the caller left out by starting at a later one; they count in the total. `shape`: the shape of the rows, if the
+    source has learned it from this page. `size`: bytes of upstream's answer; None: unknown, perhaps large."""
 
     rows: Sequence[dict[str, Any]]
     next: Any = None
@@ -159,8 +159,8 @@ class PagedRows:
             self._check_rows_come()
 
     async def _ahead(self, sent: int) -> SourcePage | None:
-        """The page after the last one. None if upstream fails although rows beyond the first `sent` are in hand: these
-        are answered, and the next call tries again."""
+        """The page after the last one. None if upstream fails but rows after the first `sent` have been read: these are
+        sent, and the next call tries again."""
         try:
             return await self._following()
         except CallError as error:
@@ -178,7 +178,7 @@ class PagedRows:
         return replace(page, rows=_unseen(page.rows, last.rows, self.shape.identity))
 
     def _rows_that_fit(self, size: int, request: AnswerRequest, policy: Policy) -> int:
-        """The rows to have for a page of `size` rows. Without a limit, no more than may fit are read from upstream."""
+        """How many rows to read for a page of `size` rows: without a limit, only about as many as fit."""
         if request.limit is not None or size <= policy.default_page_size or size == lists.UNPAGED_ROWS:
             return size
         sample = [row for page in self._pages for row in page.rows][:SAMPLE]
@@ -199,7 +199,7 @@ class PagedRows:
         latest = self._pages[-MAX_EMPTY:]
         if len(latest) == MAX_EMPTY and not any(page.rows for page in latest):
             raise EmptyPages(
-                f"Upstream gave {MAX_EMPTY} pages in a row without a row, and says that more follow.",
+                f"Upstream sent {MAX_EMPTY} empty pages in a row, and says that more follow.",
                 reason="upstream_empty_pages",
                 suggestion="Narrow the list with the operation's filters. If the error persists, tell the operator.",
             )
@@ -209,7 +209,7 @@ class PagedRows:
         if max(known, total) <= MAX_ROWS:
             return
         raise InvalidArgument(
-            f"{parameter} looks at all rows, which are {'more than ' if not total else ''}{max(known, total):,} here.",
+            f"{parameter} reads all rows; the list has {'more than ' if not total else ''}{max(known, total):,}.",
             reason="too_many_rows",
             parameter=parameter,
             value=value,

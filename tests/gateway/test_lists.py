@@ -247,7 +247,7 @@ def test_pages_that_make_no_sense_are_refused_with_what_would(doors: Doors, page
 def test_pages_behind_the_last_one_are_refused(doors: Doors):
     assert len(ids(doors.rest(LIST, {"pages": "10-11"}))) == 50
     error = doors.rest(LIST, {"pages": "11-12"})["error"]
-    assert (error["reason"], "behind the last page" in error["message"]) == ("invalid_pages", True)
+    assert (error["reason"], "after the last page" in error["message"]) == ("invalid_pages", True)
 
 
 def test_pages_exclude_a_cursor(doors: Doors):

@@ -42,7 +42,7 @@ Scalar = str | Decimal | bool
 
 
 class Type(StrEnum):
-    """The type as which a value is read. A value of another type reads as null; reading never raises.
+    """The type that a value is read as. A value of another type reads as null; reading never raises.
 
     DATE is a text YYYY-MM-DD, MOMENT a text YYYY-MM-DD HH:MM:SS as upstream wrote it: both sort as texts. NUMBER is
     exact. BOOLEAN is true, false, 1 or 0. ANY is any JSON value: an object reads as "(object)", a list as "(list)".
@@ -63,8 +63,8 @@ class QueryColumn:
     `path`: the path in upstream's record, if it differs from the name. `column`: the database column that holds the
     converted value; without one the value is read from upstream's JSON. `unit`: the canonical name of the column with
     the unit of its numbers, such as a currency. `elsewhere`: texts that this column never holds, each with the column
-    that does. `only_where`: queries may filter by the column, but not see its values. `reads`: how the value is made of
-    a record, if not by path and conversion alone."""
+    that does. `only_where`: queries may filter by the column, but not see its values. `reads`: computes the value from
+    a record, if `path` and `convert` do not suffice."""
 
     name: str
     type: Type = Type.ANY
@@ -90,8 +90,8 @@ class QueryColumn:
 
 @dataclass(frozen=True)
 class QueryColumns:
-    """The columns of one list. `sample` returns some of its rows in upstream's form; they show which undeclared names
-    exist, and it is called only for such a name. A query may use the fields of `visibility`."""
+    """The columns of one list. `sample` returns some of its rows in upstream's form. It is called only for an
+    undeclared name, to see whether rows have it. `visibility`: the fields that a query may use."""
 
     declared: tuple[QueryColumn, ...] = ()
     shape: Shape = ANY
@@ -151,7 +151,7 @@ class QueryColumns:
         return any(name in row or ("*" not in name.split(".") and projection.resolves(row, name)) for row in rows)
 
     def _is_left_out(self, source: str) -> bool:
-        """Whether lists redact the value at `source`: tried on a record that has only this value."""
+        """Whether lists redact the value at `source`. Tests it on a record that has only this value."""
         probe: Any = 1
         for step in reversed(source.split(".")):
             probe = {step: probe}
@@ -173,7 +173,7 @@ class QueryColumns:
         close = nearest(name[:NAME_CHARS], queryable)
         listed = [each for each in self._canonical if each in queryable] or queryable
         return Correctable(
-            f"{parameter} names {shown(name)!r}, which cannot be queried here.",
+            f"{parameter} uses {shown(name)!r}, which cannot be queried here.",
             reason="unknown_field",
             parameter=parameter,
             value=name,
@@ -187,7 +187,7 @@ class QueryColumns:
 
 def _withheld(name: str, parameter: str, visibility: Visibility) -> InvalidArgument:
     return Correctable(
-        f"{parameter} names {shown(name)!r}, which is {why_withheld(name, visibility)}",
+        f"{parameter} uses {shown(name)!r}, which is {why_withheld(name, visibility)}",
         reason="withheld_field",
         parameter=parameter,
         value=name,

@@ -75,7 +75,7 @@ def explained(tree: str, amounts: Sequence[Amount], names: Sequence[str]) -> Exp
         statement = _Statement(orjson.loads(tree), amounts)
         mixed = statement.mixed()
         return Explained(statement.units_of_result(names), (_note(mixed),) if mixed else ())
-    except (orjson.JSONDecodeError, RecursionError, _TooDeep):  # cannot be followed: assume that it mixes them
+    except (orjson.JSONDecodeError, RecursionError, _TooDeep):  # assume that the statement mixes them
         several = {each for each in amounts if len(each.currencies) > 1}
         return Explained([_NO_UNIT] * len(names), (_note(several),) if several else ())
 
@@ -96,8 +96,8 @@ class _Statement:
             if each.get("type") == "BASE_TABLE"
         }
         self.amounts = [each for each in amounts if each.table.lower() in self.aliases.values()]
-        # By the aliases in subqueries and in the result: the amounts that the expression is computed from, and those
-        # whose currency it is.
+        # For each alias in subqueries and in the result: the amounts that its expression is computed from, and the
+        # amounts whose currency its expression is.
         self.computed_from: dict[str, set[Amount]] = {}
         self.units: dict[str, set[Amount]] = {}
         self._follow_names()
@@ -232,7 +232,8 @@ class _Statement:
         return set() if any(each.get("class") == "STAR" for each in columns) else self.amounts_in(columns)
 
     def _columns(self) -> Sequence[Node]:
-        """The columns of the result, as the statement has them. Empty for UNION and other statements without a list."""
+        """The columns of the result, as the statement lists them. Empty for UNION and other statements without a
+        list."""
         statement = self.tree["statements"][0]["node"]
         columns: Sequence[Node] = statement.get("select_list", [])
         return columns

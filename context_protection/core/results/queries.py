@@ -32,7 +32,7 @@ HEADER_BYTES = 4
 BATCH_ROWS = 1024
 MAX_SQL_CHARS = 20_000
 BUSY_SECONDS = 10.0
-_KINDS: Mapping[str, Kind] = {"DATE": "date", "TIMESTAMP": "moment"}  # a result's columns; others are inferred
+_KINDS: Mapping[str, Kind] = {"DATE": "date", "TIMESTAMP": "moment"}  # of a result's columns; other types are inferred
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class QueryTable:
 @dataclass(frozen=True, slots=True)
 class Selected:
     """The rows of a SELECT, by column name; repeated names get a number. `more`: whether there are further rows.
-    `notes`: what to know about its amounts."""
+    `notes`: remarks on its amounts."""
 
     columns: tuple[Column, ...]
     rows: list[dict[str, Any]]
@@ -72,7 +72,7 @@ class Ended(Exception):
 
 
 class RowsDatabase:
-    """Tables in a separate process, by the names that SQL has for them. Statements run one at a time."""
+    """Tables in a separate process, under their names in SQL. Statements run one at a time."""
 
     def __init__(self, tables: Mapping[str, QueryTable], limits: QueryLimits = QueryLimits()) -> None:
         """Raises InvalidArgument if SQL is not installed or the rows exceed the limits."""
@@ -219,7 +219,7 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass
 class _Entry:
-    """`used`: when its last statement began or ended. `running`: its statements at the moment."""
+    """`used`: when its last statement began or ended. `running`: how many of its statements are running."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     database: RowsDatabase | None = None

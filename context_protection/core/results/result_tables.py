@@ -1,4 +1,4 @@
-"""The columns that SQL has for a stored result: canonical ones first, with their declared types."""
+"""The columns of a stored result in SQL: canonical ones first, with their declared types."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -31,5 +31,5 @@ def of_record(shape: Shape) -> list[Column]:
 
 
 def plan_of(columns: Sequence[Column]) -> dict[str, Any]:
-    """The entry of a snapshot's plan from which `of_rows` makes these columns again."""
+    """The entry of a snapshot's plan from which `of_rows` restores these columns."""
     return {COMPUTED: [[each.name, each.kind, each.unit, each.units] for each in columns]}

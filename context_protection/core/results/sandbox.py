@@ -99,7 +99,7 @@ BETWEEN CASE CAST COLLATE COLUMN_REF COMPARISON CONJUNCTION CONSTANT FUNCTION LA
 POSITIONAL_REFERENCE STAR SUBQUERY TYPE WINDOW
 """
 TYPES, CLASSES = frozenset(_TYPES.split()), frozenset(_CLASSES.split())
-# A nested list is stored as JSON text. Without this macro, these functions would count its characters.
+# A nested list is stored as JSON text. Without this macro, `len` and `length` would count its characters.
 COUNTS_ELEMENTS = """CREATE MACRO {name}(value) AS
 CASE WHEN typeof(value) = 'JSON' AND json_type(TRY_CAST(value AS JSON)) = 'ARRAY'
 THEN json_array_length(TRY_CAST(value AS JSON))::BIGINT ELSE system.main.{name}(value) END"""
@@ -160,7 +160,7 @@ def _check_function(node: Mapping[str, Any], allowed: frozenset[str]) -> None:
     name = str(node.get("function_name", "")).lower()
     if len(_path(node)) != 1 or not (name in allowed or OPERATOR.fullmatch(name)):
         close = difflib.get_close_matches(name, allowed, n=1, cutoff=0.75)
-        raise StatementRejected("function", name=name, said="".join(close))
+        raise StatementRejected("function", name=name, detail="".join(close))
 
 
 def _path(node: Mapping[str, Any]) -> list[str]:
@@ -213,8 +213,8 @@ class Engine:
             names, types = [str(name) for name, *_ in described], [str(kind) for _, kind, *_ in described]
             if any("WITH TIME ZONE" in kind for kind in types):
                 raise StatementRejected("time_zone")
-            said = {"types": types, "tree": tree if self.plan["explains"] else ""}
-            return {**said, **self._fetched(result, names, types)}
+            about = {"types": types, "tree": tree if self.plan["explains"] else ""}
+            return {**about, **self._fetched(result, names, types)}
         finally:
             with contextlib.suppress(duckdb.Error):  # an error has ended the transaction already
                 self.connection.execute("ROLLBACK")
@@ -226,8 +226,8 @@ class Engine:
         tree = json.loads(written[0]) if written else {"error": True}
         if tree["error"]:
             if tree.get("error_type") == "parser":
-                said = str(tree["error_message"])[:MAX_MESSAGE_CHARS]
-                raise StatementRejected("syntax", said=said, position=int(tree.get("position") or 0))
+                detail = str(tree["error_message"])[:MAX_MESSAGE_CHARS]
+                raise StatementRejected("syntax", detail=detail, position=int(tree.get("position") or 0))
             raise StatementRejected("forbidden")
         statements = self.connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
@@ -238,7 +238,7 @@ class Engine:
 
     def _check_width(self, columns: int) -> None:
         if columns > self.plan["most_columns"]:
-            raise StatementRejected("wide", said=f"{columns:,}", position=self.plan["most_columns"])
+            raise StatementRejected("wide", detail=f"{columns:,}", position=self.plan["most_columns"])
 
     def _fetched(self, result: Any, columns: list[str], types: list[str]) -> dict[str, Any]:
         """The rows, up to the limits of a response. One more row is fetched to find out whether there is more."""
@@ -357,13 +357,13 @@ def respond(engine: Engine, sql: str) -> dict[str, Any]:
     except StatementRejected as rejected:
         return rejected.answer
     except duckdb.ParserException as error:
-        return {"error": "syntax", "said": _first_line(error)}
+        return {"error": "syntax", "detail": _first_line(error)}
     except duckdb.InterruptException:
         return {"error": "time"}
     except (duckdb.OutOfMemoryException, MemoryError):
         return {"error": "memory"}
     except (duckdb.DataError, duckdb.BinderException, duckdb.CatalogException, duckdb.InvalidInputException) as error:
-        return {"error": "wrong", "said": _first_line(error)}
+        return {"error": "wrong", "detail": _first_line(error)}
     except RecursionError:
         return {"error": "nested"}
     except (duckdb.Error, RuntimeError, ValueError, OverflowError, TypeError):

@@ -55,8 +55,8 @@ class SearchResult:
 
     def document(self) -> dict[str, Any]:
         optional = {"totalCount": self.total, "nextFrom": self.next_from, "passedOver": self.passed_over}
-        said = {name: value for name, value in optional.items() if value is not None}
-        return {"hits": [hit.document() for hit in self.hits], "complete": self.complete, **said}
+        present = {name: value for name, value in optional.items() if value is not None}
+        return {"hits": [hit.document() for hit in self.hits], "complete": self.complete, **present}
 
 
 # -- Progress ---------------------------------------------------------------------------------------

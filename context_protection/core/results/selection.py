@@ -63,7 +63,7 @@ class _Span:
     def of_rows(self, value: Any) -> Any:
         """Selects these rows. Raises InvalidArgument unless `value` is a list that has them."""
         if not isinstance(value, list):
-            raise _wrong_rows(self.raw, f"rows asks for rows of {_kind(value)}.", "a path that leads to a list")
+            raise _wrong_rows(self.raw, f"rows needs a list, not {_kind(value)}.", "a path that leads to a list")
         if self.last >= len(value):
             there = f"0 to {len(value) - 1}" if value else "none: the list is empty"
             last = str(len(value) - 1) if self.single or self.first >= len(value) else f"{self.first}-{len(value) - 1}"
@@ -95,7 +95,7 @@ class _Missing(Exception):
 
 
 def _at(value: Any, path: str | None, *, each: bool = False) -> Any:
-    """The value at the path; of a list's elements if `each`."""
+    """The value at the path; with `each`, the list of the values in each element."""
     if path is None:
         return value
     if not 0 < len(path) <= MAX_PATH_CHARS or path.count("*") > MAX_STARS:
@@ -160,13 +160,13 @@ def _not_there(path: str, value: Any, end: int) -> InvalidArgument:
             close = nearest(name, names)
             whole = f"{before}.{close}" if before else close
             suggestion = f"Set path to {shown(whole)}." if close else f"Set path to {before}." if before else ""
-            message = f"path names {shown(name)!r}, which does not exist {where}."
+            message = f"path contains {shown(name)!r}, which does not exist {where}."
             return _wrong_path(path, message, f"any of: {_listed(names)}", suggestion or "Leave path out.")
         case list() as elements if elements:
             last = f"{before}[{len(elements) - 1}]"
             expected = f"an index, {before}[0] to {last}, or * for each"
             advice = f"Set path to {before}{'.' if before else ''}*."
-            return _wrong_path(path, f"path is {where} in a list.", expected, advice)
+            return _wrong_path(path, f"path leads to a list {where}, without an index.", expected, advice)
         case value:
             message = f"path continues {where}, but there is {_kind(value)}."
             return _wrong_path(path, message, "a path that ends there", f"Set path to {shown(before)}.")

@@ -10,12 +10,12 @@ _UNKNOWN_COLUMN = re.compile(
     r'(?:(?:Table|Values list) "(?P<table>[^"]{1,200})" does not have a column named|Referenced column|Column) '
     r'"(?P<column>[^"]{1,200})"'
 )
-LISTED_CHARS = 1900  # characters of column names that an error lists at most
+LISTED_CHARS = 1900  # an error lists at most this many characters of column names
 _OUTSIDE_GROUPS = re.compile(r"must appear in the GROUP BY clause")
 _NO_SUCH_PLACE = re.compile(r"term out of range")
 _PARTS_OF_DATES = frozenset({"year", "quarter", "month", "week", "day", "hour", "minute", "second"})
 MAX_NEAREST = 3
-SIMILAR = 0.7  # the similarity of a name that is suggested beside the nearest one
+SIMILAR = 0.7  # how similar a name must be to be suggested beside the nearest one
 
 ONE_SELECT = "one SELECT (WITH is fine)"
 Tables = Mapping[str, Mapping[str, str]]  # each table's columns, with their types
@@ -32,27 +32,27 @@ def unavailable() -> InvalidArgument:
 
 
 def rejected(
-    sql: str, tables: Tables, error: str, name: str = "", said: str = "", position: int = 0
+    sql: str, tables: Tables, error: str, name: str = "", detail: str = "", position: int = 0
 ) -> InvalidArgument:
     """Converts an error that the sandbox reported to the caller's error."""
     match error:
-        case "wrong" if (found := _UNKNOWN_COLUMN.search(said)) and (searched := _without(tables, found)):
+        case "wrong" if (found := _UNKNOWN_COLUMN.search(detail)) and (searched := _without(tables, found)):
             return _unknown_column(sql, found["column"], searched, tables)
         case "syntax":
-            return _syntax(sql, said, position)
+            return _syntax(sql, detail, position)
         case "wrong":
-            return _mismatch(sql, said.partition(": ")[2] or said)
+            return _mismatch(sql, detail.partition(": ")[2] or detail)
         case "table":
-            message = f"sql reads from {shown(name)!r}."
-            expected = f"{_named(tables)}, and names that WITH gives"
+            message = f"sql reads from {shown(name)!r}, which is not a table here."
+            expected = f"{_named(tables)}, and names that WITH defines"
             return wrong(message, "forbidden_sql", sql, expected, f"Read FROM {next(iter(tables))}.")
         case "function":
             message = f"sql calls {shown(name)!r}, which is not offered here."
             expected = "the functions of SQL that compute with values: texts, numbers, dates, lists, JSON, aggregates"
-            suggestion = f"Did you mean {said}?" if said else "Leave it out; use functions that compute."
+            suggestion = f"Did you mean {detail}?" if detail else "Leave it out; use functions that compute."
             return wrong(message, "forbidden_sql", sql, expected, suggestion)
         case "name":
-            message = f"WITH names {shown(name)!r}, which is taken."
+            message = f"WITH defines {shown(name)!r}, which is a reserved name."
             return wrong(message, "forbidden_sql", sql, "another name", "Choose another name in WITH.")
         case "parameter":
             message = "sql has a placeholder, for which there is no value."
@@ -69,15 +69,15 @@ def rejected(
             suggestion = "Select fewer columns, or a part of the value with substr or json_extract."
             return wrong("One row of the answer is too large.", "sql_too_large", sql, "smaller rows", suggestion)
         case "wide":
-            expected = f"at most {position:,} columns, those of equal names counted each"
+            expected = f"at most {position:,} columns; columns of the same name count separately"
             suggestion = "Name the columns that you need, or ask in several statements."
-            return wrong(f"The statement has {said} columns.", "sql_too_wide", sql, expected, suggestion)
+            return wrong(f"The statement has {detail} columns.", "sql_too_wide", sql, expected, suggestion)
         case "time_zone":
             suggestion = "Cast it: CAST(… AS TIMESTAMP), or AS DATE."
             return wrong("A column has a time zone.", "invalid_sql", sql, "timestamps without time zone", suggestion)
         case "nested":
             return wrong(
-                "The statement is nested too deeply.", "invalid_sql", sql, ONE_SELECT, "Write it in WITH parts."
+                "The statement is nested too deeply.", "invalid_sql", sql, ONE_SELECT, "Split it into parts with WITH."
             )
         case "forbidden":
             return wrong(
@@ -102,13 +102,13 @@ def any_select(table: str) -> str:
     return f"Set sql to a value such as SELECT count(*) FROM {table}."  # noqa: S608 (a text for people)
 
 
-def _mismatch(sql: str, said: str) -> InvalidArgument:
-    message, expected = f"The statement does not fit the rows: {said}", "columns and values of matching types"
-    if _OUTSIDE_GROUPS.search(said):
+def _mismatch(sql: str, detail: str) -> InvalidArgument:
+    message, expected = f"The statement does not fit the rows: {detail}", "columns and values of matching types"
+    if _OUTSIDE_GROUPS.search(detail):
         return wrong(message, "invalid_sql", sql, "each column in GROUP BY or in an aggregate", "Add GROUP BY ALL.")
-    if _NO_SUCH_PLACE.search(said):
+    if _NO_SUCH_PLACE.search(detail):
         suggestion = "Order by a column's name, or by its number in SELECT, from 1."
-        return wrong(message, "invalid_sql", sql, "a column that SELECT has", suggestion)
+        return wrong(message, "invalid_sql", sql, "a column in the SELECT list", suggestion)
     return wrong(message, "invalid_sql", sql, expected, TRY_TYPES)
 
 
@@ -128,7 +128,8 @@ def _named(tables: Tables) -> str:
 
 
 def _without(tables: Tables, found: re.Match[str]) -> Tables:
-    """The tables that the statement expected to have the column, if they do not: the one that it names, or all."""
+    """The tables in which the statement expects the column, if none of them has it: the one that it names, or all. Else
+    empty."""
     wanted = (found["table"] or "").lower()
     searched = {name: columns for name, columns in tables.items() if name.lower() == wanted} or tables
     has_it = any(found["column"].lower() == each.lower() for columns in searched.values() for each in columns)
@@ -139,7 +140,7 @@ def _unknown_column(sql: str, name: str, searched: Tables, tables: Tables) -> In
     """Lists the columns of the tables that were `searched`, and suggests the nearest ones of all tables."""
     near = _nearest(name, searched, with_table=len(tables) > 1) or _nearest(name, tables, with_table=True)
     return wrong(
-        f"sql names the column {shown(name)!r}, which {' and '.join(searched)} "
+        f"sql uses the column {shown(name)!r}, which {' and '.join(searched)} "
         f"{'does' if len(searched) == 1 else 'do'} not have{_why_not(name)}.",
         "unknown_column",
         sql,
@@ -186,11 +187,11 @@ def _listed(tables: Tables) -> str:
     return "; ".join(lists)
 
 
-def _syntax(sql: str, said: str, position: int) -> InvalidArgument:
+def _syntax(sql: str, detail: str, position: int) -> InvalidArgument:
     """The error for a statement that does not parse. `position`: the offset of the mistake, in bytes."""
     before = sql.encode("utf-8", "replace")[:position].decode(errors="ignore")
     return wrong(
-        f"sql cannot be read: {said or 'there is an error'} (character {len(before) + 1}).",
+        f"sql cannot be read: {detail or 'there is an error'} (character {len(before) + 1}).",
         "invalid_sql",
         sql,
         f"{ONE_SELECT}, in DuckDB's dialect",
@@ -200,10 +201,10 @@ def _syntax(sql: str, said: str, position: int) -> InvalidArgument:
 
 def busy() -> InvalidArgument:
     return InvalidArgument(
-        "Too many SQL statements run at this moment.",
+        "Too many SQL statements are running.",
         reason="sql_busy",
         parameter="sql",
-        expected="a moment with fewer of them",
+        expected="fewer statements at the same time",
         suggestion="Call again in a few seconds.",
         retry_after=5,
     )

@@ -30,10 +30,10 @@ UNSAYABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Column:
-    """A canonical column: its name, its dotted path in upstream's row, its type (None: that of its values), the
+    """A canonical column: its name, its dotted path in upstream's row, its type (None: inferred from its values), the
     connector's conversion of upstream's value, and the column with the unit of its numbers, such as a currency.
-    `units`: those that occur, where the rows of a computed result no longer say which number has which. `reads`: how
-    the value is made of a row, if not by path and conversion alone."""
+    `units`: those that occur in a computed result whose rows no longer tell the unit of each number. `reads`: computes
+    the value from a row, if `path` and `convert` do not suffice."""
 
     name: str
     path: str
@@ -112,7 +112,7 @@ def _free(name: str, taken: set[str]) -> str:
         if (key := candidate.casefold()) not in taken:
             taken.add(key)
             return candidate
-    raise AssertionError("the candidates are without end")
+    raise AssertionError("there are infinitely many candidates")
 
 
 def _candidates(name: str) -> Iterator[str]:

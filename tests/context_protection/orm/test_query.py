@@ -167,7 +167,7 @@ def test_a_condition_on_a_column_uses_its_index():
 
 def test_a_converted_value_needs_a_column():
     columns = QueryColumns((QueryColumn("status", convert=str.upper),))
-    with pytest.raises(TypeError, match="needs a column"):
+    with pytest.raises(TypeError, match="needs a database column"):
         query.filtered(Booking.objects.all(), conditions.parse({"status": "NEW"}, columns))
 
 

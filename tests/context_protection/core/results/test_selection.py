@@ -99,7 +99,7 @@ def test_rows_say_that_they_count_from_0_and_to_where():
     assert error.expected == "0 to 4"
     assert "count from 0" in error.suggestion
     assert refused([], rows="0").expected == "none: the list is empty"
-    assert refused(RECORD, rows="0").message == "rows asks for rows of an object."
+    assert refused(RECORD, rows="0").message == "rows needs a list, not an object."
 
 
 @pytest.mark.parametrize(
