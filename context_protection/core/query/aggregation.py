@@ -56,7 +56,7 @@ class Reduction(StrEnum):
 
 
 OPS = (*Reduction, *PERCENTILES)
-# Other spellings of them, without case and separators.
+# Other spellings of the operations, in lower case and without separators.
 _SPELLINGS = {
     **dict.fromkeys(("average", "mean"), "avg"),
     **dict.fromkeys(("total", "add"), "sum"),
@@ -66,7 +66,7 @@ _SPELLINGS = {
 }
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _DIRECTED = re.compile(r"(.+?)[\s:,]+(asc|ascending|desc|descending)", re.IGNORECASE)
-# Their results have the unit of the values.
+# Reductions whose result has the unit of the values.
 WITH_UNIT = (Reduction.SUM, Reduction.AVG, Reduction.MIN, Reduction.MAX, Reduction.PERCENTILE)
 NUMERIC = (Reduction.SUM, Reduction.AVG, Reduction.PERCENTILE)
 
@@ -109,8 +109,8 @@ class GroupMetric:
 
 @dataclass(frozen=True)
 class CommonUnit:
-    """A column that holds the unit (a currency) of some metrics, and that groupBy lacks. If the rows have several
-    units, they are grouped by this column too."""
+    """A column with the unit (a currency) of some metrics, which is not in groupBy. If the rows have several units,
+    they are grouped by this column too."""
 
     column: QueryColumn
     metrics: tuple[GroupMetric, ...]
@@ -119,7 +119,7 @@ class CommonUnit:
 @dataclass(frozen=True)
 class Aggregation:
     """A parsed `aggregate`. `order`: the index of the value to sort groups by, counted over keys, then metrics; None
-    sorts by the keys. `ranked`: the unit of the metric that groups are sorted by, if they are grouped by it."""
+    sorts by the keys. `ranked`: the unit of the metric that sorts the groups, if that unit is one of the keys."""
 
     keys: tuple[GroupKey, ...]
     metrics: tuple[GroupMetric, ...]

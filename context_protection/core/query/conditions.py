@@ -219,7 +219,7 @@ def _condition(column: QueryColumn, op: Op, value: Any) -> Condition:
 
 
 def _listed(value: Any) -> Any:
-    """The values of `in`: a text's are separated by commas."""
+    """The values of `in`. A text is split at its commas."""
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return [value] if isinstance(value, (bool, int, float)) else value

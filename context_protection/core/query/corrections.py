@@ -1,4 +1,4 @@
-"""Corrects a query document (`where`, `aggregate`) by what the errors of parsing it say."""
+"""Corrects the mistakes that the parser of a query document (`where`, `aggregate`) reports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ SHOWN_CHARS = 600  # characters of a corrected document in a suggestion
 
 @dataclass(unsafe_hash=True)
 class Correctable(InvalidArgument):
-    """An error that replacing `wrong`, a name or a value in the document, by `right` corrects. NOTHING: it is left
-    out. `with_correction` makes the caller's error of it."""
+    """An error that is corrected by replacing `wrong`, a name or value in the document, with `right`. If `right` is
+    NOTHING, `wrong` is removed. `with_correction` makes the error that callers see."""
 
     wrong: Any = NOTHING
     right: Any = NOTHING
 
 
 def with_correction(error: Correctable, document: Any, parse: Callable[[Any], object]) -> InvalidArgument:
-    """The caller's error. Its suggestion is the corrected document, if `parse` accepts that."""
+    """The error that callers see. It suggests the corrected document, if `parse` accepts that."""
     return InvalidArgument(
         error.message,
         reason=error.reason,

@@ -42,7 +42,7 @@ def beside(name: str, sample: Callable[[], Sequence[Mapping[str, Any]]]) -> str:
 
 
 def note(amounts: Iterable[str], unit: str, found: Collection[Any]) -> list[str]:
-    """The note on amounts that are compared although the rows have several units `found`; empty if they have not."""
+    """A note on compared amounts, if the rows have several units (`found`); else empty."""
     if len(found) < 2:
         return []
     names = ", ".join(dict.fromkeys(amounts))

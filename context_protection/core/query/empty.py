@@ -22,8 +22,8 @@ COUNT = GroupMetric("count", Reduction.COUNT)
 
 @dataclass(frozen=True)
 class GivenFilter:
-    """A filter of a call. `column`: None if it is not on one column. `passing`: counts the rows that pass this filter
-    alone."""
+    """A filter of a call. `column`: None if it does not filter by a single column. `passing`: counts the rows that pass
+    this filter alone."""
 
     parameter: str
     value: Any

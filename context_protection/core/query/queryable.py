@@ -24,8 +24,8 @@ class Queryable(Protocol, metaclass=CheckedOncePerClass):
 
     @property
     def compared(self) -> Sequence[QueryColumn]:
-        """The columns of amounts by which the rows were ordered or filtered. Rows with such columns note by themselves
-        in how many units the amounts are, when they are opened."""
+        """The amounts by which the rows were ordered or filtered. Rows that have any add a note when they are opened,
+        if the amounts are in several units."""
 
     @property
     def given(self) -> Sequence[GivenFilter]:
@@ -36,7 +36,7 @@ class Queryable(Protocol, metaclass=CheckedOncePerClass):
         """The rows without these filters."""
 
     def with_notes(self, notes: Sequence[str]) -> Rows:
-        """These rows, with further notes for `meta` of the first response, and with none on `compared`."""
+        """These rows, with further notes for `meta` of the first response, and without the one on `compared`."""
 
     def filtered(self, wanted: Conditions) -> Rows: ...
 

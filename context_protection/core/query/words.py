@@ -1,4 +1,4 @@
-"""`search`: words that a row of a list must contain, in any order but in one of its texts."""
+"""`search`: words that a row of a list must contain: all in the same text, in any order."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +30,9 @@ class SearchWords:
         return [SearchWords.of(word) for word in dict.fromkeys(self.text.split()) if fold(word)]
 
     def are_in(self, row: dict[str, Any], shape: Shape) -> bool:
-        """Whether a text that the whole row shows contains all words. Fields hidden in lists are not searched."""
+        """Whether any single text of the whole row contains all words. Fields hidden in lists are not searched."""
         every = canonical.renamed(row, shape)
-        if self.pattern.rules_out("\n".join(texts(every))):  # most rows: this is quicker than what follows
+        if self.pattern.rules_out("\n".join(texts(every))):  # true for most rows, and quicker than the search below
             return False
         shown = canonical.renamed(shape.as_row(row)[0], shape)
         searched = {name: value for name, value in shown.items() if name not in shape.unsearched}

@@ -1,4 +1,4 @@
-"""Finds, in one pass, the places in a text where a value may begin. A name without one nearby is skipped."""
+"""Finds, in one pass, the places in a text where a value may begin. A name without such a place nearby is skipped."""
 
 import re
 from bisect import bisect_left

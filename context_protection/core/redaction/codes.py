@@ -58,8 +58,8 @@ def value_at(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
     `direct`: only punctuation and joining words are between the name and `at`."""
     if quoted := QUOTED.match(low, at):
         return quoted.span(2)
-    is_said = direct or low[at - 2 : at] in (": ", "= ")
-    for pattern in (_SPACED, _GROUPED if direct else _TWO_GROUPS) if is_said else (_SPACED,):
+    is_assigned = direct or low[at - 2 : at] in (": ", "= ")
+    for pattern in (_SPACED, _GROUPED if direct else _TWO_GROUPS) if is_assigned else (_SPACED,):
         if found := pattern.match(low, at):
             return found.span()
     token = _TOKEN.match(low, at)
@@ -78,11 +78,14 @@ def is_direct_value(low: str, start: int, end: int) -> bool:
     value = low[start:end]
     if in_quotes(low, start, end):
         is_key = low[end + 1 : end + 2] == ":"
-        return value not in phrases.SAID and value[0] not in "<{$%" and not is_key
+        return value not in phrases.PLACEHOLDERS and value[0] not in "<{$%" and not is_key
     if _IDENTIFIER.fullmatch(value) and low[end : end + 1] in ("(", "["):
         return False  # source code that calls or indexes something
     return (
-        has_digit(value) and value not in phrases.SAID and not _HARMLESS.fullmatch(value) and not _UNIT.match(low, end)
+        has_digit(value)
+        and value not in phrases.PLACEHOLDERS
+        and not _HARMLESS.fullmatch(value)
+        and not _UNIT.match(low, end)
     )
 
 

@@ -8,12 +8,12 @@ from context_protection.core.redaction.prose import redact_text
 SHORT_TEXT = 64  # characters; texts up to this length are cached if they are harmless
 MAX_HARMLESS = 8192  # cached texts
 SHORTEST = 5  # characters of a text that may hold a secret
-DOCUMENT = ("{", "[")  # how a text begins that may itself be JSON
+DOCUMENT = ("{", "[")  # the first character of a text that may itself be JSON
 
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9０-９"'„“”«»‘’‚‛]""").search
 _LETTERS = re.compile(r"[^\W\d_]{3}").search
 _DIVIDER = re.compile("[ :=>\n\t\u00a0]").search
-# The same, as single characters. Finding each of them in a long text takes a tenth of the time.
+# The same dividers, one by one. Searching a long text for each of them takes a tenth of the time.
 _DIVIDERS = " :=>\n\t\u00a0"
 _ASCII_DIGITS_AND_QUOTES = "0123456789\"'"
 _BETWEEN = "\x00"  # joins texts: neither a divider nor a digit, letter or quote
@@ -28,7 +28,7 @@ def may_hold_secret(text: str) -> bool:
 
 
 def redacted(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without secrets, and their kinds, as redact_text has them."""
+    """The text without secrets, and their kinds, as redact_text returns them."""
     if not (_DIVIDER(text) and _DIGIT_OR_QUOTE(text) and _LETTERS(text)):
         return text, ()
     if len(text) > SHORT_TEXT:
@@ -44,7 +44,7 @@ def redacted(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def suspects_among(texts: Sequence[str]) -> Sequence[int]:
-    """The places of the texts that hold a secret or may be JSON documents."""
+    """The indexes of the texts that hold a secret or may be JSON documents."""
     joined = _BETWEEN.join(texts)
     if not (_has_divider(joined) and _has_digit_or_quote(joined)) and not any(each in joined for each in DOCUMENT):
         return ()

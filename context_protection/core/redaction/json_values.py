@@ -29,7 +29,7 @@ _SCHEMA = word_set(
 _TYPES = word_set("string number integer boolean array object null")
 _NESTED = frozenset({dict, list})
 FEWEST = 4  # elements of a list, or fields of an object, that are screened together
-ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, but for a scheme such as Bearer
+ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, except after a scheme such as Bearer
 _WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
 LONGEST_VALUE = 200  # characters; a longer text under a secret's title is searched, not redacted whole
 
@@ -102,7 +102,8 @@ class _SecretSearch:
             self.stack[first:] = self._suspects_among(self.stack[first:])
 
     def _suspects_among(self, waiting: Sequence[_Waiting]) -> list[_Waiting]:
-        """Those that have to be searched, in order. Fields of an object are often as alike as elements of a list."""
+        """The values that have to be searched, in order. Fields of an object are often as alike as elements of a
+        list."""
         alike: dict[tuple[str, bool], list[int]] = {}
         for at, (_, _, within, custom) in enumerate(waiting):
             alike.setdefault((holder_of(within), custom), []).append(at)
@@ -141,7 +142,7 @@ class _SecretSearch:
                 self.stack.append((below, (path, at), within, custom))
 
     def _suspects(self, node: list[Any], within: str, custom: bool) -> Iterable[int]:
-        """The places of the elements that have to be searched, in order."""
+        """The indexes of the elements that have to be searched, in order."""
         if len(node) < FEWEST or self.visibility.withheld:
             return range(len(node))
         return sorted(suspects(node, within=within, custom=custom))
@@ -172,7 +173,8 @@ class _SecretSearch:
         return done
 
     def _table(self, node: dict[str, Any], path: Path) -> None:
-        """Redacts the cells of columns with secrets' names. The stack still has the rows, for other secrets."""
+        """Redacts the cells of columns with secrets' names. The rows stay on the stack, to be searched for other
+        secrets."""
         table = pairs.columns_of(node)
         if table is None:
             return
@@ -313,8 +315,8 @@ def _is_schema(value: Any) -> bool:
 
 
 def _changed(value: Any, changes: list[tuple[tuple[str | int, ...], Any, Finding]]) -> Any:
-    """A copy with the changes; parts without changes are shared with the original. If two changes meet, as in a table's
-    row that reads like a pair, the one that redacts the whole value wins."""
+    """A copy with the changes; parts without changes are shared with the original. If two changes affect the same
+    value, as in a table's row that looks like a pair, the one that redacts the whole value wins."""
     masked: set[tuple[str | int, ...]] = set()
     copies: dict[tuple[str | int, ...], Any] = {}
     root: list[Any] = [value]

@@ -38,7 +38,7 @@ def nested_kind(holder: str, name: str) -> str | None:
 
 @lru_cache(maxsize=16384)
 def holder_below(holder: str, name: str) -> str:
-    """The holder's name for the fields inside the object `name`. It is `name`, or that of the object around it if
+    """The holder's name for the fields inside the object `name`. It is `name`, or the name of the object around it if
     `name` says nothing (`data`, `value`, `code`, a number)."""
     own = compact(name[:LONGEST])
     is_generic = own in vocabulary.BETWEEN or own in vocabulary.VALUE_NAMES or own in terms.CODE_NAMES

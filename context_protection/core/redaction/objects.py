@@ -110,4 +110,4 @@ def _neighbouring_lock(names: tuple[str, ...]) -> str | None:
 
 
 _cached = lru_cache(maxsize=2048)(_classified)
-_shared = lru_cache(maxsize=1024)(ObjectField)  # few differ, and hundreds of thousands may be cached
+_shared = lru_cache(maxsize=1024)(ObjectField)  # the cache may hold hundreds of thousands, of which few differ

@@ -47,8 +47,8 @@ LONGEST_LABEL = 80  # characters; a longer one is a sentence
 
 @lru_cache(maxsize=8192)
 def part_of_pair(name: str) -> str:
-    """The role in a pair of a field with this name: "label", "value", "holder" (of a label), "holder and label", or ""
-    for none."""
+    """The role that a field of this name has in a pair: "label", "value", "holder" (of a label), "holder and label", or
+    "" for none."""
     folded = compact(name)
     if folded in _VALUES:
         return "value"
@@ -63,8 +63,8 @@ def holds_custom_fields(name: str) -> bool:
 
 
 def labels_of(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
-    """The labels of an object: its own label fields, and those of its definition one level below. `names`: of the
-    fields that may hold one."""
+    """The labels of an object: its own label fields, and those of its definition one level below. `names`: the fields
+    that may hold a label."""
     for name in names:
         below, part = value[name], part_of_pair(name)
         if isinstance(below, str) and part.endswith("label"):

@@ -68,8 +68,8 @@ MONTHS = "jan|feb|mar|apr|may|mai|jun|jul|aug|sep|okt|oct|nov|dez|dec"
 BEFORE_YEARS = (
     f"in|im|en|em|nel|of|de|du|del|year|jahr|annee|ano|anno|and|summer|winter|spring|autumn|fall|(?:{MONTHS})[a-z]*"
 )
-# Placeholders: in quotes or after a colon, these words are not passwords.
-SAID = word_set(
+# In quotes or after a colon, these words are not passwords.
+PLACEHOLDERS = word_set(
     """
     required optional string number integer null none true false undefined password 1password passwort secret token yes
     no string123 changeme hidden redacted masked unknown n/a tba tbd value text object array boolean your-password

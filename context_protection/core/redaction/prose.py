@@ -128,7 +128,7 @@ def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) ->
 
 
 def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
-    """The same as _CAMEL_CASE.finditer, but faster: that would try every letter of the text."""
+    """Like _CAMEL_CASE.finditer, but faster, because that would try every letter of the text."""
     at = 0
     while hump := _CASE_CHANGE.search(text, at + 1):
         before = hump.start() - 1

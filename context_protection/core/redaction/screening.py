@@ -1,7 +1,7 @@
-"""Passes over the elements of a list that surely hold no secret, so that only the others are searched one by one.
+"""Skips the elements of a list that surely hold no secret, so that only the others are searched one by one.
 
-The rows of a list have the same fields. A field of all rows is examined at once, which takes a fraction of the time:
-its name, the types of its values, its texts joined.
+The rows of a list usually have the same fields. Each field is examined for all rows at once, which takes a fraction of
+the time: its name, the types of its values, and its texts joined into one.
 """
 
 from bisect import bisect_right
@@ -15,12 +15,12 @@ from context_protection.core.redaction.names import holder_below, label_kind, pl
 from context_protection.core.redaction.objects import fields_of
 
 SCALARS = frozenset({int, float, bool, type(None)})
-DEEPEST = 20  # levels that are examined; what is deeper is searched
+DEEPEST = 20  # levels that are screened; all deeper values are searched
 
 
 def suspects(elements: Sequence[Any], *, within: str, custom: bool, depth: int = 0) -> Iterable[int]:
-    """The places of the elements in which a search may find something, under the built-in rules. `within`, `custom`: as
-    in objects.fields_of."""
+    """The indexes of the elements in which a search may find something, under the built-in rules. `within`, `custom`:
+    as in objects.fields_of."""
     kinds = set(map(type, elements))
     if kinds <= SCALARS:
         return ()
@@ -48,7 +48,7 @@ def _by_kind(elements: Sequence[Any], kinds: set[type], within: str, custom: boo
 
 
 def _objects(objects: Sequence[dict[str, Any]], within: str, custom: bool, depth: int) -> Iterable[int]:
-    if len(forms := set(map(tuple, objects))) == 1:  # as of most lists
+    if len(forms := set(map(tuple, objects))) == 1:  # true of most lists
         return _of_one_form(forms.pop(), objects, within, custom, depth)
     by_names: dict[tuple[str, ...], list[int]] = {}
     for at, each in enumerate(objects):

@@ -46,7 +46,7 @@ _DIGIT_OR_QUOTE_BEFORE = re.compile(r"""[a-z,=\s#*-]*[0-9"']""")
 
 
 def may_have_far_value(low: str, candidates: Candidates, start: int, end: int) -> bool:
-    """A cheap test. False: the text around the name at `start` to `end` does not contain its code."""
+    """A cheap test. If False, the text around the name from `start` to `end` does not contain its code."""
     return candidates.are_in_sentence(end, end + _REACH) or _may_be_before(low, candidates, start)
 
 

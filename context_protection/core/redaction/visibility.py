@@ -6,16 +6,16 @@ from functools import lru_cache
 
 from context_protection.core.redaction.folding import compact
 
-POLICY = "by policy"  # what the mask says of a field that the policy withholds, secret or not: [withheld: by policy]
+POLICY = "by policy"  # in the mask of each field that the policy withholds: [withheld: by policy]
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """`reveal`: secret fields that are not redacted. `withheld`: fields that are redacted whatever they hold, also if
-    they are revealed. Both with everything below them.
+    """`reveal`: secret fields that are not redacted. `withheld`: fields that are always redacted, even if they are
+    revealed. Both apply to everything below a field.
 
-    Each field is a name, the label of a name/value pair, or a dotted path without list positions. A name with a dot
-    before it is that of a field at the top only."""
+    Each field is a name, the label of a name/value pair, or a dotted path without list positions. A name with a leading
+    dot means only a field at the top level."""
 
     reveal: frozenset[str] = frozenset()
     withheld: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ class Visibility:
         return bool(self.withheld) and _are_named(steps, _folded(self.withheld))
 
     def withheld_among(self, above: tuple[str, ...], names: tuple[str, ...]) -> Collection[str]:
-        """Those of an object's names that the policy withholds. `above`: the names that lead to the object."""
+        """The names of an object that the policy withholds. `above`: the names that lead to the object."""
         return _withheld_among(self, above, names) if self.withheld else ()
 
 

@@ -286,7 +286,7 @@ WHOLE_NAMES: dict[str, str] = {
     "Wi-Fi login": "wifi username, wifi user, wi-fi username, wlan username",
 }
 
-# Identifiers of property systems in field names; door codes in sentences ("house code: 4711").
+# As field names, these are identifiers in property systems; in sentences, door codes ("house code: 4711").
 IDENTIFIERS: Terms = {
     "en": "property code, house code, apartment code, flat code, building code, complex code, community code, "
     "condo code, condominium code, premises code",
