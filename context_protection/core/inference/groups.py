@@ -23,7 +23,8 @@ _EMPTY_WORDS = word_set("a an all are at by can does for has id ids in is no not
 
 
 def sections(records: Sequence[Mapping[str, Any]]) -> tuple[Section, ...]:
-    """The sections of such records. Names that match no section, even unseen ones, belong to the rest of the record."""
+    """The sections of these records. Names that match no section, even unseen ones, belong to the rest of the
+    record."""
     sizes = _sizes(records)
     large = [
         name for name in sizes if sizes[name] > LARGE_CHARS and _is_nested(name, records) and _may_be_a_section(name)

@@ -109,6 +109,6 @@ def leaves(
 
 
 def _telling_step(path: str) -> str:
-    """The path's last step; of formatted text, the step that names the text."""
+    """The path's last step; for formatted text, the step that names the text."""
     above, _, last = path.rpartition(".")
     return above.removesuffix(".*").rpartition(".")[2] if last == paths.RICH_TEXT else last

@@ -28,7 +28,7 @@ from context_protection.core.inference.vocabulary import (
 from context_protection.core.name_words import LONGEST, queryable, word_set, words
 from context_protection.core.redaction import is_secret
 
-SHORT_LIST = 5  # elements of a list whose names are shown, at most
+SHORT_LIST = 5  # the names in a list are shown if it has at most this many elements
 MAX_BELOW = 20  # names that are examined in one nested object
 MAX_IN_WRAPPER = 40  # names that are examined in a wrapper
 MAX_BELOW_IN_ALL = 60  # values that are taken from all nested objects together
@@ -52,8 +52,8 @@ class PlainValue(NamedTuple):
 
 
 def wrappers_of(records: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-    """The names of wrappers. Besides the usual names, the nested object with an id and a name is a wrapper if the
-    records have no id of their own: {"added_at": …, "track": {"id": …, "name": …}}."""
+    """The names of wrappers. If the records have no id of their own, the largest nested object with an id and a name is
+    also a wrapper: {"added_at": …, "track": {"id": …, "name": …}}."""
     examined = records[:MAX_RECORDS]
     if any(_has_id(record) for record in examined):
         return WRAPPERS
@@ -71,13 +71,13 @@ def _has_id(record: Mapping[str, Any]) -> bool:
 
 
 def _last_words(record: Mapping[str, Any]) -> set[str]:
-    """The last word of each name of a text or number: id of `user_id`."""
+    """The last word of each field that has a text or an integer: "id" for `user_id`."""
     plain = (name for name, value in islice(record.items(), MAX_IN_WRAPPER) if isinstance(value, (str, int)))
     return {last for name in plain for last in words(name)[-1:]}
 
 
 def plain_values(record: Mapping[str, Any], wrappers: frozenset[str]) -> Iterator[PlainValue]:
-    """The values that may be shown, as the module says: from one level of nested objects, or two in a wrapper."""
+    """The values that the module describes, from one level of nested objects, or two if the upper one is a wrapper."""
     left = MAX_BELOW_IN_ALL
     for name, value in record.items():
         if not is_shown(name):
@@ -159,7 +159,7 @@ def _is_informative(step: str) -> bool:
 
 
 def _names_in(path: str, elements: list[Any]) -> Iterator[PlainValue]:
-    """The names in a short list of objects, as one value; the texts, if it is formatted text."""
+    """The names in a short list of objects, as one value; for formatted text, its texts."""
     if not 0 < len(elements) <= SHORT_LIST or not all(isinstance(element, dict) for element in elements):
         return
     for step, value in islice(elements[0].items(), MAX_BELOW):

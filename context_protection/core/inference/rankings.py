@@ -40,7 +40,8 @@ from context_protection.core.name_words import words
 
 VERSION = "version"
 LONG_CHARS = 240  # texts that are longer on average are shown in previews, not in rows
-CUT_CHARS, NOTE_CHARS = 500, 80  # the longest list of names that is shown; the note that replaces it or ends a cut text
+# The longest list of names that is shown, and the note that replaces a longer list or follows a cut text.
+CUT_CHARS, NOTE_CHARS = 500, 80
 CHOICE_CHARS = 40  # the values of an enumeration are shorter
 MAX_OF_A_ROLE, MAX_CANDIDATES = 24, 48
 CHANCE_CHARS = 8  # equal values of at least this length are no coincidence
@@ -82,11 +83,11 @@ _TURNS: Mapping[Role, tuple[float, float]] = {
     Role.FLAG: (4.0, 1.0),
     Role.LINK: (6.0, 1.0),
 }
-# Penalties in turns: for a field that most records lack or that is always 0, for a nested field, for upstream's
-# bookkeeping (dates of changes), for a further state that belongs to a part of the record, for a related object that
-# is nobody, for a value that all records share, for one that no person reads.
+# Penalties, in turns, for: a field that most records lack or that is always 0; a field of a related object; upstream's
+# bookkeeping, such as the date of a change; a second state, of a part of the record; a related object that is not a
+# person; a value that all records share; a value such as a hash, which people do not read.
 _RARE, _BELOW, _UPKEEP, _FURTHER_STATE, _NOBODY, _CONSTANT, _OPAQUE = 2.0, 2.0, 0.8, 0.2, 0.4, 1.5, 2.0
-_CODE = 0.15  # the turn of the best code or number comes so much later than that of the best name
+_CODE = 0.15  # how much later the best code's turn is than the best name's
 _BELOW_OF: Mapping[Role, float] = {
     Role.RELATION: 0.0,
     Role.MESSAGE: 0.6,
@@ -183,7 +184,7 @@ def _is_name(leaf: Leaf) -> bool:
 
 def _is_code(leaf: Leaf) -> bool:
     """Whether the field is a code: `number` and `orderNumber: "A-17"` identify; `bedroomsNumber: 4` is a count."""
-    if leaf.last == VERSION:  # of a release; others count changes, or are the API's
+    if leaf.last == VERSION:  # only a release's version is a code; others count changes or are the API's
         return leaf.words == (VERSION,) and leaf.kinds <= {"text", "opaque"} and not leaf.is_constant
     counts = leaf.kinds == {"number"} and len(leaf.words) > 1 and all(value < 1000 for value in leaf.filled)
     return leaf.last in CODES and NOT_A_CODE.isdisjoint(leaf.words) and not counts
@@ -261,8 +262,8 @@ def _identifies(leaf: Leaf) -> bool:
 
 
 def _upkeep(leaf: Leaf) -> int:
-    """The rank of a date: 0 if it describes the object itself, 1 if the record's creation, 2 if something else of it, 3
-    if a change of the record."""
+    """The rank of a date: 0 if it is about the object itself, 1 for the record's creation, 2 for any other date, 3 for
+    a change of the record."""
     if not UPKEPT.isdisjoint(leaf.words):
         return 3
     if not CREATED.isdisjoint(leaf.words):
@@ -302,13 +303,13 @@ def ranked(
 
 
 def _by_role(found: Sequence[Leaf]) -> dict[tuple[Role, bool], list[Leaf]]:
-    """The leaves by their role. Among names, codes and numbers are apart: people look for both."""
+    """The leaves by role and, for names, by whether they are codes or numbers: people look for both kinds."""
     by_role: dict[tuple[Role, bool], list[Leaf]] = {}
     for leaf in found:
         role = _role(leaf)
         by_role.setdefault((role, role is Role.NAME and leaf.last not in NAMES), []).append(leaf)
     identities = by_role.get((Role.IDENTITY, False), [])
-    if any(leaf.last == "id" for leaf in identities):  # the key beside an id is what people call the record
+    if any(leaf.last == "id" for leaf in identities):  # people call the record by its key, which stands beside the id
         by_role[Role.IDENTITY, False] = [leaf for leaf in identities if leaf.last != "key"]
         by_role.setdefault((Role.NAME, True), []).extend(leaf for leaf in identities if leaf.last == "key")
     references = by_role.get((Role.REFERENCE, False), [])
@@ -317,9 +318,9 @@ def _by_role(found: Sequence[Leaf]) -> dict[tuple[Role, bool], list[Leaf]]:
         by_role[Role.IDENTITY, False] = [own]
     if not any(_is_own_status(leaf) for leaf in by_role.get((Role.STATE, False), ())):
         flags = by_role.get((Role.FLAG, False), [])
-        told = [leaf for leaf in flags if leaf.last in STATE_FLAGS and not leaf.below]
-        by_role[Role.FLAG, False] = [leaf for leaf in flags if leaf not in told]
-        by_role.setdefault((Role.STATE, False), []).extend(told)
+        state_flags = [leaf for leaf in flags if leaf.last in STATE_FLAGS and not leaf.below]
+        by_role[Role.FLAG, False] = [leaf for leaf in flags if leaf not in state_flags]
+        by_role.setdefault((Role.STATE, False), []).extend(state_flags)
     if not any(not leaf.below and not leaf.is_rare for leaf in by_role.get((Role.NAME, False), ())):
         for role in (Role.TEXT, Role.PLAIN):
             messages = [
@@ -338,8 +339,9 @@ def _is_own_status(leaf: Leaf) -> bool:
 
 
 def _own_id(references: Iterable[Leaf], found: Sequence[Leaf]) -> Leaf | None:
-    """The id of a record that has no `id`, such as a booking's `bookingId`: one that most records have, each its own,
-    and that the most other fields are named like (`bookingNumber`); the first of equals."""
+    """The id of a record without an `id`, such as a booking's `bookingId`. Most records have it. Ids that differ
+    between records come first, then those whose first words the most other fields share (`bookingNumber`), then the
+    earliest."""
     own = [leaf for leaf in references if not leaf.below and not leaf.is_rare]
     noun = {leaf.path: leaf.words[:-1] for leaf in own}
     alike = {path: sum(each.words[: len(words)] == words for each in found) for path, words in noun.items()}

@@ -1,7 +1,7 @@
 """Makes a sample record from a JSON Schema, so that a shape can be proposed before a real record is seen.
 
 Reads OpenAPI 3.0 and 3.1 leniently: `allOf`, `oneOf` and `anyOf` are one object with the properties of all; a reference
-that leads nowhere is an empty value; a circular reference ends.
+that cannot be resolved is an empty value; a circular reference is cut off.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Words in the names of fields, by what they tell of a field's role."""
+"""Words in field names, grouped by the role that they suggest."""
 
 from context_protection.core.name_words import word_set
 
@@ -7,7 +7,7 @@ WRAPPERS = word_set("fields attributes properties profile metadata spec node com
 IDENTITIES = word_set("id uuid guid key uid sid oid gid sha")
 NAMES = word_set("name title label subject headline summary login username handle symbol filename")
 MESSAGES = word_set("message text body content comment snippet")
-# Whom a record is about or comes from.
+# The people and companies that a record is about or comes from.
 PEOPLE = word_set(
     "user author owner creator customer client contact assignee sender recipient member account guest reporter person "
     "from to requester organizer artist patient employee vendor supplier company team"
@@ -28,7 +28,7 @@ CODES = (
 STATES = word_set("status state type kind stage phase category role priority severity conclusion urgency level")
 STATUSES = word_set("status state stage phase")
 KINDS = word_set("type kind")
-# Flags that say the state of a record that has no status.
+# Flags that tell the state of a record without a status.
 STATE_FLAGS = word_set(
     "completed complete done finished closed resolved paid active enabled archived cancelled canceled success succeeded"
 )
@@ -46,7 +46,7 @@ PARTS_OF_AMOUNTS = word_set("balance fee tax discount discounts paid payout due"
 OPEN_AMOUNTS = word_set("due balance outstanding remaining unpaid owed")
 SUMS = word_set("total grand")
 SUBTOTALS = word_set("sub subtotal")
-NOT_A_CODE = word_set("postal zip country area language locale error failure")  # before "code"
+NOT_A_CODE = word_set("postal zip country area language locale error failure")  # `postal_code` identifies nothing
 FACETS = word_set(
     "city country email phone quantity count number capacity size rating score language vendor brand description "
     "visibility branch topic duration customer user from to model"

@@ -75,7 +75,7 @@ class ChunkPlan:
 
     def chunk(self, content: str, index: int) -> Chunk:
         """Chunk `index`, given the characters of its span. Raises ValueError if their size differs from the plan's,
-        because the text is then another one."""
+        because it is then a different text."""
         if utf8_length(content) != self.sizes[index]:
             raise ValueError("This is not the text that was planned: its size differs.")
         lines = self.first_lines[index], self.last_lines[index], self.total_lines

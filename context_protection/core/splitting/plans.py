@@ -61,8 +61,8 @@ def _cost(data: bytes) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Weighs a raw chunk by its cost in the response body, in Claude's tokens. The tokens are counted near the cap,
-    estimated otherwise, and guessed from the bytes where any text of these bytes is below the cap."""
+    """Weighs a raw chunk by its cost in the response body, in Claude's tokens. Tokens are counted near the cap, and
+    estimated otherwise. A text that is surely below the cap gets a cheaper estimate."""
 
     cap: int
     chars: int
@@ -96,12 +96,12 @@ class StoredPlan(Protocol):
         """The number of the first chunk in the block with this chunk, and that block."""
 
     def block_at(self, char: int) -> tuple[int, ChunkPlan]:
-        """The same for a character of the text."""
+        """Like `block_of`, for the chunk with this character."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexingProgress:
-    """A plan that is being made in the background. `done`: the finished share, 0 to 1. `seconds`: those left.
+    """A plan that is being made in the background. `done`: the finished share, 0 to 1. `seconds`: the time left.
     `former`: the sizes of a finished plan of the same text, whose chunks are within the hard cap as well."""
 
     done: float
@@ -131,7 +131,7 @@ def indexing(progress: IndexingProgress, lines_at_once: int, **parameter: Any) -
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """The chunks of a stored plan that hold the characters `start` to `end`, which are the lines `start_line` to
-    `end_line`: `total` chunks from the plan's chunk `first` on, the outer two clipped."""
+    `end_line`: `total` chunks from the plan's chunk `first` on. The first and the last one are clipped."""
 
     start: int
     end: int

@@ -13,7 +13,8 @@ def segments(language: str, text: str) -> Iterator[str]:
     """The sentences of the text, which together are the whole text.
 
     sentencex panics on a single letter before a space of several bytes and a stop ("Vitamin A\\u00a0."), and a panic is
-    no Exception, so that it would end the caller's connection. It therefore reads a space of one byte instead."""
+    not an Exception, so it would end the caller's connection. Such spaces are therefore replaced before it reads
+    them."""
     if text.isascii():
         yield from segment(language, text)
         return

@@ -1,18 +1,18 @@
 """Counts the tokens of a text: by the formula of FR-013, and as Claude counts them.
 
 Answers carry the figure of `formula` (FR-013). `claude` guards the hard cap (law 1) and gives telemetry the actual
-count for each estimate (FR-014). Claude's vocabulary comes from the package ctok. We use its version "4.8", the
-newest, which gives the highest count on 98 % of texts.
+count for each estimate (FR-014). Claude's vocabulary comes from the package ctok. We use its version "4.8", the newest,
+which gives the highest count on 98 % of texts.
 
 ctok takes 200 ms per 100 KB for a whole text. This package is faster: Claude's tokens never cross from letters to
-digits to punctuation, so it cuts a text into runs, prices each run by ctok once, caches the price, and adds the
-prices up. That takes 3 to 7 ms per 100 KB, and is within 1 % of ctok on 99 % of texts.
+digits to punctuation, so it cuts a text into runs, prices each run by ctok once, caches the price, and adds the prices
+up. That takes 3 to 7 ms per 100 KB, and is within 1 % of ctok on 99 % of texts.
 
     claude.count(text)       reads every run                      before an answer near the hard cap is sent
     claude.estimate(text)    reads some slices of a long text     to choose a path: whole, page or store
     most_tokens(data)        counts bytes, capitals and spaces    to see that an answer is surely within the hard cap
-    most_beside_words(…)     counts the words that rows repeat    to see it of a larger answer
-    learned.tokens(…)        weighs bytes, by earlier counts      for telemetry, of such an answer
+    most_beside_words(…)     counts the words that rows repeat    to see the same of a larger answer
+    learned.tokens(…)        weighs bytes, by earlier counts      for telemetry of answers that surely fit
     exact(text)              runs ctok itself                     to audit the others, off the hot path
 """
 

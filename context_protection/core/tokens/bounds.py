@@ -1,5 +1,5 @@
-"""Upper bounds of Claude's tokens that need no count, or that of a few words. Most answers are so small that one of
-them is within the hard cap."""
+"""Upper bounds of Claude's tokens, which count no tokens or only those of a few words. Most answers are so small that
+one of the bounds is within the hard cap."""
 
 import re
 import unicodedata
@@ -10,8 +10,8 @@ from typing import Final
 from context_protection.core.tokens.rulers import Ruler
 
 # Tokens that a character may cost in addition to one for each of its bytes. A token has at least one byte, or is a
-# mark: each capital letter may have one, and each space where it stands between signs. Outside ASCII a character may
-# have two marks, and is spelled by its bytes where the vocabulary lacks it.
+# mark. Each capital letter may have a mark, and so may each space between signs. A character outside ASCII may have two
+# marks; if the vocabulary lacks it, it is spelled by its bytes.
 _CAPITALS_AND_SPACES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ "
 _BEYOND_ASCII: Final = bytes(range(0x80, 0x100))
 MORE_BEYOND_ASCII: Final = 2
@@ -32,11 +32,11 @@ def most_tokens(data: bytes) -> int | None:
 
 # A word between quotes, such as the name of a field, is a run of its own: it has the same tokens wherever it stands.
 _WORD: Final = re.compile(rb'"([A-Za-z]{4,40})"')
-_LAST: Final = 2_000  # bytes of a text in which words are looked for: the rows of a list have most of them in common
+_LAST: Final = 2_000  # bytes; only words in them are counted, because the rows of a list share most words
 
 
 def most_beside_words(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
-    """A closer bound than `most`, that of most_tokens: words of the text's end are counted, with all their
+    """A tighter bound than `most`, the result of most_tokens. Counts words from the end of the text, with all their
     repetitions, until the bound is at most `enough`. Takes 2 µs for each word in 13 KB."""
     if not ruler.counts:
         return most

@@ -21,7 +21,7 @@ _THAI_AM: Final = "\u0e4d\u0e32"  # ctok composes these two, which NFC does not
 class Ctok:
     """Everything that Sluice uses of ctok 1.3, most of it private:
 
-    - `_document`: reads the vocabulary's file, and would keep it;
+    - `_document`: reads the vocabulary's file, and would keep it in memory;
     - `tile(text, model)`: its first result is a text's count without the overhead of a message;
     - the model's reverse trie: nested dicts from a piece's last character to its first, with a key `None` at the end;
     - the byte pieces of a character that has no piece of its own: its UTF-8 bytes, some of them joined;
@@ -66,8 +66,8 @@ class Ctok:
         return self._message_count(text, self.VERSION) - self.FRAME
 
     def normalized(self, text: str) -> str:
-        """The text as ctok reads it: of composed characters, and without control characters and characters of private
-        use, whose neighbours it joins."""
+        """The text as ctok reads it: characters are composed; control characters and characters of private use are
+        removed, which joins their neighbours."""
         return text if _is_normal(text) else self._nfc(text)
 
     def price(self, run: str) -> int:
@@ -213,7 +213,7 @@ def load_counter() -> RunCounter:
     counter = RunCounter(run_pattern(ctok.letters, ctok.ideographs), ctok.price, ctok.normalized)
     whole, by_runs = ctok.count(KNOWN_TEXT), counter.count(KNOWN_TEXT)
     if not whole == by_runs == KNOWN_COUNT:
-        raise ValueError(f"its check text costs {whole} tokens, {by_runs} by runs, and not {KNOWN_COUNT}")
+        raise ValueError(f"its check text costs {whole} tokens, {by_runs} by runs, instead of {KNOWN_COUNT}")
     return counter
 
 

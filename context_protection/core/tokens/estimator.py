@@ -20,7 +20,7 @@ TOLERANCE: Final = 0.03
 # Tokens by which a slice is counted too high, because it cuts a run at each end.
 CUT_RUNS: Final = 0.5
 # A text with fewer tokens per character is mostly white space and repeated signs. It is counted in full, because most
-# of its tokens may be in a few places that no slice hits; that is quick.
+# of its tokens may be in a few places that no slice hits. Counting such a text is quick.
 THIN: Final = 0.15
 
 
@@ -134,7 +134,7 @@ def guarded(text: str) -> int:
 
 
 def most_by_bytes(text: str) -> int:
-    """The most Claude tokens that any text of so many bytes has: 5 to 8 times the true count of usual texts. It is
+    """The most Claude tokens that any text with as many bytes has: 5 to 8 times the true count of usual texts. It is
     reached by rare capital letters between signs, of which each has three marks in addition to its two bytes.
     """
     normal = text if text.isascii() else unicodedata.normalize("NFC", text)

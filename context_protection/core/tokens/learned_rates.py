@@ -3,7 +3,7 @@
 Two texts are similar if they answer the same operation and have about the same shares of letters, digits and signs.
 Their tokens per weight (see `estimator`) then differ by 1 % at the median, and by 5 % at most, in 400 operations with
 columns of 18 kinds (words of three languages, ids, amounts, dates, links, …). The result may differ between processes,
-so it must decide nothing: it is for telemetry, and for texts whose bound is within the hard cap.
+so no decision may depend on it: it is for telemetry, and for texts whose bound is within the hard cap.
 """
 
 import math
@@ -15,15 +15,15 @@ from context_protection.core.cache_budget import Cache, CacheBudget, cache_budge
 from context_protection.core.tokens.estimator import TYPICAL, guarded, weigh_bytes
 from context_protection.core.tokens.rulers import Ruler
 
-# Shorter texts are counted: it is cheap, and each of their words matters.
+# Shorter texts are counted: that is cheap, and in them each word matters.
 SHORTEST: Final = 600
 # Texts are alike if the logarithms of these figures differ by less than this.
 STEP: Final = 0.08
-# A share below this is as good as none.
+# Added to each share, so that all shares far below it count as equal.
 LEAST_SHARE: Final = 0.02
 # A rate is used this often before a text is counted again.
 USES: Final = 24
-# A rate and its key, measured.
+# Bytes of a rate and its key, measured.
 RATE_BYTES: Final = 400
 _BYTES: Final = bytes(range(256))
 _NOT_DIGITS: Final = _BYTES.translate(None, b"0123456789")
@@ -38,14 +38,14 @@ class _Rate:
 
 
 class LearnedRates:
-    """Rates of this process. Threads may lose each other's, which costs a count."""
+    """Rates of this process. Threads may overwrite each other's rates, which costs another count."""
 
     def __init__(self, ruler: Ruler, budget: CacheBudget = cache_budget) -> None:
         self._ruler = ruler
         self._rates: Cache[Hashable, _Rate] = Cache("token rates", budget, has_answers=False)
 
     def tokens(self, operation: str, data: bytes) -> int:
-        """About the tokens of an answer of `operation`, UTF-8."""
+        """The approximate tokens of `data`, an answer of `operation` in UTF-8."""
         if not self._ruler.counts:
             return guarded(data.decode())
         if len(data) < SHORTEST:

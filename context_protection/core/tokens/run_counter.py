@@ -25,17 +25,17 @@ from context_protection.core.tokens.runs import OPENING_QUOTE
 # 0.5 % off on base64, 3 % at worst. Pricing a run takes 2 to 10 µs, so a new text takes at most 60 ms per 100 KB.
 PRICED_RUNS: Final = 7_000
 SAMPLED_RUNS: Final = 4_096
-# Prices are paid for in blocks of this many bytes, and a generation has at most this part of the budget.
+# Prices are charged to the budget in blocks of BLOCK bytes. A generation takes about 1 / GENERATIONS of the budget.
 BLOCK: Final = 1 << 14
 GENERATIONS: Final = 16
-# A price in its generation, in addition to its run.
+# Bytes of a price in its generation, besides those of its run.
 PRICE_BYTES: Final = 40
 
 
 class Prices(dict[str, int]):
     """A cache of run prices, within the budget of all caches. It is divided into generations: this dictionary is the
-    newest one, and what is found in an older one is copied to it. The budget drops the oldest, so that many random ids
-    do not evict common words. Threads may lose each other's entries, but no price is ever wrong.
+    newest one, and prices found in an older one are copied to it. The budget drops the oldest one first, so that many
+    random ids do not evict common words. Threads may lose each other's entries, but no price is ever wrong.
     """
 
     def __init__(self, price: Callable[[str], int], budget: CacheBudget = cache_budget) -> None:

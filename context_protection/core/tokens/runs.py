@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-# The combining marks that belong to a word: Unicode's Alphabetic ones. All others stand beside it, like signs.
+# The combining marks that belong to a word: Unicode's Alphabetic ones. All other marks are separate from it, like
+# signs.
 _MARKS: Final = r"\u0345\u0363-\u036f"
 _SURROGATES: Final = r"\ud800-\udfff"
 # A quote between a space and a word costs one token more than the price of its run.
@@ -15,9 +16,9 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
     linear time: all repetitions are bounded, so a very long run is cut into windows. The commonest runs come first.
 
     Punctuation is spelled differently next to a space, so its run includes the spaces around it and a number after
-    them. A single space is free between words and punctuation, but costs a token next to a digit or an ideograph.
-    A number or an ideograph therefore includes the space between it and a word, and an empty run stands for a space
-    that is already in the run of the punctuation. So it does where a long run of signs and spaces is cut.
+    them. A single space is free between words and punctuation, but costs a token next to a digit or an ideograph. A
+    number or an ideograph therefore includes the space between it and a word, and an empty run stands for a space that
+    is already in the run of the punctuation. The same holds where a long run of signs and spaces is cut.
 
     Everything after a repetition is optional, so no repetition backtracks. The pattern has no possessive quantifiers,
     because `re` gets them wrong before Python 3.11.5 (gh-106052). Optional groups are written `(?:…|)`, which `re`
