@@ -21,22 +21,22 @@ MARGIN = 1.03
 SAMPLE_MARGIN = 1.12 * MARGIN
 # A sampled count may be too high by this factor. Above cap * SAMPLE_EXCESS a full count would exceed the cap as well.
 SAMPLE_EXCESS = 1.25
-# Claude's count is below the one by typical weights times this, on nearly all texts.
+# On nearly all texts, Claude's count is below `tokens.typical` times this factor.
 TYPICAL_MARGIN = 1.5
-# Repeated words make up at most so much of a body that their count brings its bound down by this factor.
+# Counting a body's repeated words exactly lowers its upper bound by at most this factor.
 MOST_REPEATED = 2
 # Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
 # higher limit.
 MAX_CHARS = 49_000
 CHARS_A_TOKEN = 4  # characters per token that a higher hard cap allows
-# Without the tokenizer no answer is longer, whatever the hard cap: within 10 KB with the default one.
+# The most characters of an answer without the tokenizer, whatever the hard cap is.
 MAX_UNCOUNTED_CHARS = 9_800
 
 
 @dataclass(frozen=True)
 class Body:
-    """Compact JSON in UTF-8, with its size by both token counts. `count` counts as Claude does, when that is needed:
-    a body that exceeds its threshold anyway is not counted."""
+    """Compact JSON in UTF-8, with both token counts. `count` computes Claude's count. It is slow, so it is called only
+    when the count is needed."""
 
     data: bytes
     chars: int
@@ -48,7 +48,7 @@ class Body:
         return self.count()
 
     def with_tokens(self, more: int) -> "Body":
-        """The body beside something that takes more tokens."""
+        """The body, with `more` tokens added to Claude's count."""
         return replace(self, count=lambda: self.claude_tokens + more)
 
     def fits(self, policy: Policy) -> bool:
@@ -70,8 +70,9 @@ class Body:
 
 
 def density(body: Body, policy: Policy) -> float:
-    """Tokens per character of a body that is to be sent in parts. The same in every process: handles are made of it."""
-    if _surely_fits(body.data, policy):  # a part can be all of it, whatever the density
+    """Tokens per character of a body that is to be sent in parts. Equal in all processes, because handles depend on
+    it."""
+    if _surely_fits(body.data, policy):  # it fits into one part at any density
         return tokens.typical(body.data) / body.chars
     return body.fill(policy) * policy.hard_cap / body.chars
 
@@ -96,7 +97,7 @@ def length(data: bytes) -> int:
 
 def render(document: Mapping[str, Any], policy: Policy, operation: str, *, meta_key: str = "meta") -> Body:
     """Renders `document` with the three budget figures added to its `meta_key`. That member comes first, so that
-    clients which truncate an answer still show it. `operation`: whose answer it is."""
+    clients which truncate an answer still show it. `operation`: the operation that answers."""
     meta = document[meta_key]
     head = dumps({meta_key: meta})[:-2] + (b"," if meta else b"")
     rest = dumps({name: value for name, value in document.items() if name != meta_key})
@@ -140,7 +141,7 @@ def _figures_json(estimated: int, threshold: int) -> bytes:
 
 
 def _claude_figure(data: bytes, policy: Policy, operation: str) -> int:
-    """Claude's count of `data`, or about it if it is surely within the hard cap and decides nothing."""
+    """Claude's count of `data`. If `data` surely fits the hard cap and the threshold uses the formula, an estimate."""
     if policy.ruler is RulerName.CLAUDE or not _surely_fits(data, policy):
         return claude_tokens(data, policy.hard_cap)
     return min(int(policy.hard_cap / MARGIN), tokens.learned.tokens(operation, data))

@@ -1,7 +1,7 @@
 """One memory limit for all caches of a process.
 
 All caches together are one LRU: the least recently used entry is dropped first, whichever cache it is in. So memory
-goes to the cache that this process needs most, and a hundred upstreams take no more than one.
+goes to the cache that this process needs most, and the caches of a hundred upstreams take no more than those of one.
 """
 
 import threading
@@ -74,8 +74,8 @@ class CacheBudget:
 
 
 class Cache(Generic[K, V]):
-    """A dictionary within the budget. Thread-safe. `has_answers`: the budget may switch it off. `removed` is called
-    with each value that leaves, under the budget's lock: it must be quick, and must not use a cache."""
+    """A dictionary that shares the budget. Thread-safe. `has_answers`: stores nothing while answers are not cached.
+    `removed` is called with each removed value under the budget's lock: it must be quick, and must not use a cache."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Cache(Generic[K, V]):
                 self._discard(key)
 
     def drop_oldest(self) -> None:
-        """Drops the entry that was put first, whenever it was used."""
+        """Drops the entry that was stored first, however recently it was used."""
         with self._budget.lock:
             self._discard(next(iter(self.entries), None))
 

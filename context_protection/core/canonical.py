@@ -36,7 +36,7 @@ def renamed(record: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
                 result[field.name] = _value(field, value)
         elif name not in names:
             result[name] = value
-    for field in shape.fields.values():  # a field that upstream lacks may have a value all the same
+    for field in shape.fields.values():  # `convert` may supply a value for a field that upstream lacks
         if field.convert and field.source not in record and (value := field.convert(None)) is not None:
             result[field.name] = value
     return result

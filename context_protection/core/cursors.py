@@ -30,8 +30,8 @@ from context_protection.core.errors import InvalidCursor, InvalidHandle, StoreUn
 TTL = 660  # seconds that a cursor is valid: the promised ten minutes and a minute of grace
 ISSUE_STEP = 60  # seconds; times of issue are rounded down to it, which the minute of grace in TTL compensates
 CLOCK_SKEW = 60  # seconds by which the clock of the process that issued a cursor may be ahead
-LIFETIME = 3600  # seconds that a snapshot and its handle live at least after their last use
-ORIGIN_LIFETIME = 7 * 86_400  # seconds that an expired snapshot's call stays stored, for the error to name
+LIFETIME = 3600  # seconds; a snapshot and its handle live at least this long after their last use
+ORIGIN_LIFETIME = 7 * 86_400  # seconds that a snapshot's call stays stored, so that errors can name it
 BLOCKS_PER_QUERY = 4  # while the number of blocks is unknown
 NAME_BYTES = 12  # of a snapshot's id
 LONGEST_TOKEN = 2000  # characters; no issued token is longer
@@ -103,8 +103,8 @@ class SnapshotStore(Protocol):
 
     @property
     def defers_writes(self) -> bool:
-        """Whether `put` only queues, so that it neither blocks nor fails. It then keeps the time at which an equal
-        snapshot was taken first."""
+        """Whether `put` only queues, so that it neither blocks nor fails. If the snapshot is stored already, `put` then
+        keeps the time at which it was first taken."""
 
     def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
         """Stores the snapshot until it expires, with `blocks` as its blocks 1, 2 and so on, and its origin for longer.
@@ -202,8 +202,8 @@ class Snapshots:
     sealer: Sealer
 
     def begin(self, new: NewSnapshot) -> Snapshot:
-        """Stores a new snapshot, its first block with it and further blocks separately. If the same call on the same
-        content has a stored snapshot that is complete, that one is used, or its time. If the store is unavailable, the
+        """Stores a new snapshot: its first block within it, further blocks separately. If a complete snapshot of the
+        same call and content is stored already, uses that one, or at least its time. If the store is unavailable, the
         result has `is_stored` False, and the answer has no cursor to its remainder (law 5)."""
         snapshot_id = self._name(new)
         if not self.store.defers_writes and (known := self._recalled(snapshot_id)) is not None:
@@ -226,7 +226,8 @@ class Snapshots:
             return replace(snapshot, is_stored=False)
 
     def _recalled(self, snapshot_id: str) -> Snapshot | None:
-        """The stored snapshot, if it is complete. If the store cannot be read, try to store a new one."""
+        """The stored snapshot, if it is complete. None also if the store cannot be read: `begin` may still store a new
+        one."""
         with suppress(StoreUnavailable):
             if (known := self.store.recall(snapshot_id)) is not None and self._is_complete(known):
                 return self._extended(known)

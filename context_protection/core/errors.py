@@ -49,8 +49,8 @@ MAX_TOKENS = 900  # Claude tokens of an error; the smallest hard cap is 1,000
 
 @dataclass(unsafe_hash=True)
 class CallError(Exception):
-    """The base of all errors of a call. Nobody changes one but Python itself: contextlib assigns its traceback, so it
-    cannot be frozen.
+    """The base of all errors of a call. Treat it as immutable. It cannot be frozen, because contextlib assigns the
+    traceback.
 
     `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold internals: no path,
     SQL, class name or secret. `made_by` is not shown: the operation that made the result behind a handle.
@@ -89,7 +89,8 @@ class CallError(Exception):
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """So that another process can raise it: Python itself would pickle only the positional arguments."""
+        """Pickles all fields, so that another process can raise the error. Python's default drops the keyword
+        arguments."""
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
 
@@ -107,7 +108,7 @@ def _short(value: Any) -> Any:
 
 
 def _fitted(error: dict[str, Any]) -> dict[str, Any]:
-    """The error within every possible hard cap (law 1): its longest text is halved until the error fits."""
+    """Halves the longest text of the error until it fits the smallest possible hard cap (law 1)."""
     document = {"error": error}
     while not _fits(document):
         texts = {"message": error["message"], **error["data"]}
@@ -119,7 +120,8 @@ def _fitted(error: dict[str, Any]) -> dict[str, Any]:
 
 def _fits(document: Mapping[str, Any]) -> bool:
     text = json.dumps(document, ensure_ascii=False, default=str)
-    most = most_tokens(text.encode())  # so that few errors are counted, and no error at the start loads the vocabulary
+    # Thanks to this bound, most errors are not counted, and errors at startup do not load the vocabulary.
+    most = most_tokens(text.encode())
     return (most is not None and most <= MAX_TOKENS) or claude.count(text) <= MAX_TOKENS
 
 
@@ -210,7 +212,7 @@ class InternalError(CallError):
 
 
 class CondensingFailed(InternalError):
-    """The answer is there, but could not be made small enough."""
+    """The data was fetched, but could not be made small enough."""
 
     code = CONDENSING
 

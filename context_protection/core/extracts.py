@@ -7,7 +7,7 @@ from itertools import islice
 from context_protection.core.splitting import sentences
 from context_protection.core.splitting.segments import segments
 
-# Words of this domain that make a sentence worth showing.
+# Words about bookings that make a sentence worth showing.
 _KEYWORD = re.compile(
     r"\b(?:guests?|bookings?|prices?|check-?ins?|check-?outs?|amenit(?:y|ies)|refund|cancel|payment)", re.IGNORECASE
 )
@@ -28,7 +28,7 @@ def extract(text: str, limit: int) -> str:
 
 
 def missing(text: str, shown: str) -> str:
-    """The part of `text` that its extract lacks, such as "47 of 190 words"."""
+    """How much of `text` its extract lacks, such as "47 of 190 words"."""
     words = len(text.split())
     if len(text) > words * LONGEST_WORD:
         return f"{len(text) - len(shown.replace(GAP, '')):,} of {len(text):,} characters"

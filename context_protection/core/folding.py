@@ -1,15 +1,15 @@
-"""The form of a text in which queries and searches compare it."""
+"""Folds texts, so that queries and searches ignore case and accents."""
 
 import re
 from unicodedata import normalize
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
-ACCENTED, PLAIN = "ØŁĐ", "OLD"  # letters whose accent is no character of its own
+ACCENTED, PLAIN = "ØŁĐ", "OLD"  # Unicode does not decompose these into a letter and an accent
 
 
 def fold(text: str) -> str:
-    """The form in which `contains` compares texts: without case in any script, and without accents. Postgres has no
-    equivalent of casefold, which differs from this in a few letters such as the Turkish dotted I."""
+    """`text` without case, in any script, and without accents. Does not use casefold, because Postgres has no
+    equivalent; the result differs in a few letters, such as the Turkish dotted I."""
     folded = text.lower().upper()
     if folded.isascii():
         return folded

@@ -47,8 +47,8 @@ class _StoredResult:
 
 
 def answer(payload: Payload | None, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> Envelope:
-    """Stores the payload, and returns its handle. `payload` is None if a cursor was given: the part of a record that
-    its snapshot stores is taken instead. Raises StoreUnavailable, and InvalidArgument for `format`, `where` or
+    """Stores the payload, and returns its handle. If a cursor was given, `payload` is None: the part of a record in the
+    cursor's snapshot is stored instead. Raises StoreUnavailable, and InvalidArgument for `format`, `where` or
     `aggregate`."""
     if request.result_operation is None:
         raise _not_offered()

@@ -1,4 +1,4 @@
-"""The beginning of a page: the position that a list's cursor seals, and pages by their numbers."""
+"""Where a page begins: the position in a list's cursor, or a span of page numbers."""
 
 import re
 from typing import Any, NamedTuple
@@ -11,8 +11,8 @@ _SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
 
 
 class ListPosition(NamedTuple):
-    """`place`: where the list's source continues. `before`: the rows that precede the page. `number`: the page's, from
-    1, as the caller counts pages; 0: unknown, because the cursor was issued before pages were counted."""
+    """`place`: where the list's source continues. `before`: the number of rows before the page. `number`: the page
+    number, from 1; 0 if it is unknown, because the cursor was issued before pages were counted."""
 
     place: Any
     before: int
@@ -24,7 +24,7 @@ class ListPosition(NamedTuple):
         return cls(*request.position)
 
     def after(self, place: Any, count: int) -> tuple[Any, int, int]:
-        """The position after `count` more rows, as JSON takes it."""
+        """The position after `count` more rows, as a JSON value."""
         return place, self.before + count, self.number and self.number + 1
 
 

@@ -34,13 +34,13 @@ def run(rows: Rows, arguments: Mapping[str, Any], search: str | None = None) -> 
 
 
 def _chosen(rows: Queryable, wanted: Conditions, words: SearchWords | None) -> Queryable:
-    """The rows that match. The conditions are first: a database can check them without reading whole rows."""
+    """The rows that match. The conditions come first: a database can check them without reading whole rows."""
     matching = cast(Queryable, rows.filtered(wanted)) if len(wanted) else rows
     return cast(Queryable, matching.searched(words)) if words else matching
 
 
 def _notes_amounts_itself(chosen: Queryable, rows: Queryable, wanted: Conditions) -> bool:
-    """Whether nothing is left to note on amounts that `chosen` does not note when it is opened."""
+    """Whether the notes that `chosen` adds when it is opened already cover all amounts."""
     return chosen.compared == rows.compared and not any(each.compares_amounts for each in wanted)
 
 

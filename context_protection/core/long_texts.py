@@ -1,4 +1,5 @@
-"""Texts of more than LONG_TEXT_CHARS: their plan is made in the background, and stored once for all callers."""
+"""Answers texts of more than LONG_TEXT_CHARS. Their plans are made in the background, and stored once for all
+callers."""
 
 from dataclasses import astuple, dataclass
 from typing import Any
@@ -38,7 +39,7 @@ OWN_PLAN_CHARS = 100_000  # a range up to this long gets its own plan even if th
 
 @dataclass(frozen=True, slots=True)
 class StoredScope:
-    """The part of a text that an excerpt of the stored plan covers. `chunks` counts the chunks before it."""
+    """The part of a text that an excerpt of the stored plan covers. `chunks`: the number of chunks before it."""
 
     version: str
     traits: TextTraits

@@ -51,7 +51,7 @@ def _marked(value: Any) -> Iterator[tuple[str, str]]:
                 yield path, at
         elif isinstance(at, dict):
             below = f"{path}." if path else ""
-            # Without a call of _may_hold: a search passes every field of a stored list through this condition.
+            # _may_hold is inlined, because a search evaluates this condition for every field of a stored list.
             waiting += [
                 (f"{below}{key}", each)
                 for key, each in reversed(at.items())
@@ -77,7 +77,7 @@ def withheld_in_body(body: bytes, rows: Iterable[Mapping[str, Any]]) -> Counts:
 
 
 def paths_in_body(body: bytes, value: Any) -> list[str]:
-    """The paths of the masks in the value that is the JSON `body`, without their counts, which take longer."""
+    """The paths of the masks in `value`, whose JSON is `body`. Faster than `withheld_in`, which also counts them."""
     return [path for path, text in _marked(value) if _MASK.search(text)] if MARK_BYTES in body else []
 
 
@@ -96,8 +96,8 @@ def _how(text: str, path: str) -> How:
 
 
 def is_withheld(path: str, visibility: Visibility) -> bool:
-    """Whether a name, or any step of a dotted path, names what the policy withholds, or a secret that is not revealed,
-    by the rules of `redact`."""
+    """Whether the policy withholds a name or dotted path, or one of its steps names a secret that is not revealed.
+    Follows the rules of `redact`."""
     steps = path.split(".")
     if visibility.withholds(steps):
         return True

@@ -100,14 +100,14 @@ class SnapshotText:
     facts: ClassVar[Mapping[str, Any] | None] = None
 
     def __init__(self, snapshot: Snapshot, snapshots: Snapshots) -> None:
-        self._walk, self._walks = snapshot, snapshots
+        self._snapshot, self._snapshots = snapshot, snapshots
         self._first, self.name, self.media_type, self.version, self.chars, self.lines = snapshot.plan["text"]
 
     def blocks(self) -> list[bytes]:
         return self._blocks(range(-(-self.chars // BLOCK)))
 
     def description(self, first: int) -> list[Any]:
-        return [first, *self._walk.plan["text"][1:]]
+        return [first, *self._snapshot.plan["text"][1:]]
 
     def at(self, version: str) -> "SnapshotText | None":
         return self if version == self.version else None
@@ -129,7 +129,7 @@ class SnapshotText:
         return _planned(self, chunk_sizes)
 
     def _blocks(self, numbers: range) -> list[bytes]:
-        return self._walks.blocks(self._walk, [self._first + number for number in numbers])
+        return self._snapshots.blocks(self._snapshot, [self._first + number for number in numbers])
 
     @cached_property
     def _whole(self) -> MemoryText:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 LONGEST = 80  # characters; longer names are never proposed
 _WORD = re.compile(r"[^\W\d_]+|\d+")
-# `floatingIPs` has two words: the plural of an abbreviation is no new word.
+# `floatingIPs` has two words: the plural s of an abbreviation starts no new word.
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 _ONE_WORD = re.compile(r"[\w-]+")
 _FORBIDDEN = frozenset(".,*")  # special characters in `fields`

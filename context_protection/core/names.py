@@ -11,7 +11,7 @@ def folded(name: str) -> str:
 
 
 def meant(name: str, names: Iterable[str]) -> str | None:
-    """The only one of `names` that equals `name` but for case and separators; None if there is none or several."""
+    """The one of `names` that equals `name` except for case and separators; None if none or several do."""
     wanted = folded(name)
     same = {each for each in names if folded(each) == wanted}
     return same.pop() if len(same) == 1 else None

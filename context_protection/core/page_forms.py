@@ -41,7 +41,7 @@ def as_table(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PageForm:
-    """A page's rows in their form. `budget`: the most tokens that the page may take."""
+    """The rows of a page in the form in which they are sent. `budget`: the most tokens that the page may take."""
 
     rows: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
@@ -52,7 +52,7 @@ class PageForm:
 
 @dataclass(frozen=True, slots=True)
 class FormRequest:
-    """A page, with what decides its form.
+    """A page, and what decides its form.
 
     `budget`: the tokens that the page may take if the caller chose no fields. `fields`, `format`: the caller's choices.
     `is_condensed`: the rows are condensed unless the caller chose fields; this is decided once for all pages.
@@ -88,8 +88,8 @@ def _layout(rows: Sequence[Mapping[str, Any]], chosen: str) -> Layout:
 
 
 def _whole(form_request: FormRequest, shape: Shape, request: AnswerRequest, policy: Policy) -> PageForm:
-    """Whole rows that the caller did not request. They must fit the page's budget, not only the hard cap, unless the
-    rows cannot be condensed."""
+    """Whole rows, although the caller did not request them. They must fit the page's budget, not only the hard cap,
+    unless the rows cannot be condensed."""
     form = _projected(form_request, [field_selection.ALL], shape, policy)
     can_be_condensed = policy.summarization and not request.cannot_be_detailed
     return replace(form, budget=form_request.budget) if can_be_condensed else form

@@ -14,7 +14,7 @@ from context_protection.core.folding import fold
 MAX_PATTERN_CHARS = 500
 SECONDS = 2.0  # that one search may take
 WINDOW, OVERLAP = 20_000, 1_000  # characters of a long text that a regex sees at a time, and that two windows share
-MAX_STEPS = 20_000  # steps of a pattern whose {n} are expanded
+MAX_STEPS = 20_000  # steps of a pattern after each {n} is expanded
 # Recursion takes unbounded memory; verbose mode (x) hides repetitions from _steps.
 _REJECTED = regex.compile(r"\(\?(?:R|[+-]?\d+|&|P>)|\(\?[\w-]*x")
 _STEP = regex.compile(r"\\.|[()]|\{(?P<times>\d{1,9})|.", regex.DOTALL)
@@ -28,7 +28,7 @@ class Pattern(Protocol):
         """True if a cheap test shows that no part of `text` matches; False if it cannot tell."""
 
     def rules_out_json(self, text: str) -> bool:
-        """The same for a value, given as its JSON."""
+        """Like `rules_out`, for a value whose JSON is `text`."""
 
 
 def pattern(text: str | None = None, expression: str | None = None) -> Pattern:
@@ -110,8 +110,8 @@ def _steps(expression: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Plain:
-    """Matches a text that contains all needles, wherever; the match is where it has the whole phrase, or else the first
-    needle. All are folded. `in_json`: the needles as in a JSON string; None if JSON cannot hold them."""
+    """Matches a text that contains all needles anywhere. The match is the whole phrase if the text has it, else the
+    first needle. All are folded. `in_json`: the needles as JSON writes them in a string; None if it cannot."""
 
     phrase: str
     needles: tuple[str, ...]

@@ -201,7 +201,7 @@ class AnswerRequest:
     record_operation: str | None = None  # the operation that returns one row of this list
     record_arguments: Mapping[str, Any] = field(default_factory=dict)  # its arguments besides the row's key
     record_key: tuple[str, str] = ("id", "id")  # its argument for the row's key, and the row's field with that key
-    record_is_row: bool = True  # it returns the whole row
+    record_is_row: bool = True  # whether `record_operation` returns the whole row
     is_called_once: bool = False  # True for an action, which must not be repeated to get more of its answer
 
     @property
@@ -242,7 +242,7 @@ def with_loss_note(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_note(meta: Mapping[str, Any], text: str) -> Mapping[str, Any]:
-    """`meta` with a sentence for its reader, if there is one."""
+    """`meta` with the sentence `text` added to its notes, unless it is empty."""
     return {**meta, "notes": [*meta.get("notes", ()), text]} if text else meta
 
 
@@ -255,9 +255,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class NativeContent:
-    """MCP content blocks that leave over MCP instead of one text block with the body: opaque to protection, which has
-    counted them. `meta` goes to the result's `_meta`, which the model does not read. `picture_tokens`: those of the
-    pictures and sounds among them."""
+    """MCP content blocks, which an MCP answer has instead of one text block with the body. Protection has counted their
+    tokens, and does not read them. `meta` goes to the result's `_meta`, which the model does not read.
+    `picture_tokens`: the tokens of the pictures and sounds among the blocks."""
 
     blocks: tuple[Any, ...]
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -268,8 +268,8 @@ class NativeContent:
 class Envelope:
     """The finished answer: one body of compact JSON, and the figures for telemetry.
 
-    `original_tokens`: those of the payload before protection. `baseline_tokens`: what an API without protection would
-    have sent for this call; None: the same as `original_tokens`; 0: an earlier answer has already counted it.
+    `original_tokens`: the tokens of the payload, before protection. `baseline_tokens`: what an API without protection
+    would have sent for this call; None: the same as `original_tokens`; 0: an earlier answer has already counted it.
     `oversized`: in its requested form the answer exceeded its budget, and paging or chunking did not already limit it
     (FR-030). `total_rows`: all rows of the list, sent or not (0: unknown, or no list). `chain`: the snapshot whose
     pages are read one after another; empty for an answer without further pages. `page`: its place in the chain, from 1

@@ -1,8 +1,8 @@
 """The tokens of a picture, by the provider's published formula, and the picture's size, read from its header.
 
-The formula (https://platform.claude.com/docs/en/build-with-claude/vision, "Calculate image costs"): tokens =
-width * height / 750. A picture whose long edge exceeds 1,568 pixels, or that would cost more than about 1,600 tokens,
-is scaled down first, with its aspect ratio kept.
+The formula is tokens = width * height / 750 (https://platform.claude.com/docs/en/build-with-claude/vision, "Calculate
+image costs"). A picture whose long edge exceeds 1,568 pixels, or that would cost more than about 1,600 tokens, is
+scaled down first, and keeps its aspect ratio.
 """
 
 import math
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 LONGEST_EDGE = 1568  # pixels
 PIXELS_A_TOKEN = 750
 MAX_TOKENS = 1600
-# JPEG markers that carry the picture's size: all "start of frame" markers (0xC4, 0xC8 and 0xCC are none).
+# JPEG markers that carry the picture's size: all "start of frame" markers (not 0xC4, 0xC8 and 0xCC).
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})  # JPEG markers that stand alone
 

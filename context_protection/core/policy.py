@@ -47,14 +47,14 @@ _SECTION = f"{_NAME}={_FIELD}(,{_FIELD})*"
 SECTIONS = f"({_SECTION}(;{_SECTION})*)?"  # money=price,tax*; guest=guest*
 
 
-NOTHING = "none"  # of withheld fields, where a wider scope has some
+NOTHING = "none"  # as withheld_fields: withholds nothing, although a wider scope does
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """The settings of one call, and the one place where a setting is declared (docs/engineers.md has an example).
 
-    A minimum leaves room for an envelope's own text. The maximum of tokens is set by Claude's clients, which
+    Each minimum leaves room for an envelope's own text. The maximum number of tokens exists because Claude's clients
     move results of more than 50,000 characters out of the context.
     """
 

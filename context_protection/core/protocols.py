@@ -1,13 +1,13 @@
-"""Protocols that `isinstance` checks quickly, for values that every call passes along."""
+"""Protocols that `isinstance` checks quickly, for checks in every call."""
 
 from typing import Any, Protocol
 
 _ProtocolType: Any = type(Protocol)
-_answers: dict[tuple[type, type], bool] = {}  # (protocol, class) → the answer; outside, as it would count as a member
+_answers: dict[tuple[type, type], bool] = {}  # by protocol and class; as an attribute, it would count as a member
 
 
 class CheckedOncePerClass(_ProtocolType):  # type: ignore[misc]
-    """The metaclass of a runtime protocol whose members a class has in all of its instances, or in none.
+    """The metaclass of a runtime protocol. Either all instances of a class must have its members, or none.
 
     Python 3.11 looks for each member in each value at every check, and evaluates properties to do so."""
 

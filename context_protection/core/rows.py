@@ -39,8 +39,8 @@ class Loaded:
 
 
 class MemoryRows:
-    """Rows in memory. A function as `rows` is called only for the first page. Queries may use the fields of
-    `visibility`."""
+    """Rows in memory. If `rows` is a function, it is not called for later pages. `visibility`: the fields that queries
+    may use."""
 
     compared: Sequence[QueryColumn] = ()
     given: Sequence[GivenFilter] = ()
@@ -129,7 +129,7 @@ class MemoryRows:
 
 
 class WrittenRows:
-    """Rows as JSON. Each is written once, for its size and for the snapshot."""
+    """Rows as JSON. The JSON of the first rows is cached, because both their sizes and the snapshot need it."""
 
     def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
         self._rows = rows

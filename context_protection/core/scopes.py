@@ -42,14 +42,14 @@ class BudgetScope:
 
     @property
     def rank(self) -> tuple[bool, Breadth, int, str]:
-        """Scopes in this order go from the weakest to the strongest. Of two patterns with equally many letters, the
-        later one in the alphabet wins."""
+        """A sort key, from the weakest scope to the strongest. Of two patterns with equally many letters, the
+        alphabetically later one wins."""
         letters = len(self.operation.replace(ANY, ""))
         return bool(self.caller), self.breadth, letters, self.operation
 
     def covers(self, operation: str, connector: str, caller: str) -> bool:
-        """Whether the scope is for this operation of this connector, called by this caller. The empty operation stands
-        for all operations: only scopes of all operations cover it."""
+        """Whether the scope is for this operation of this connector, called by this caller. An empty `operation` stands
+        for all operations; the scopes of a pattern and of one operation do not cover it."""
         if self.caller and self.caller != caller:
             return False
         match self.breadth:

@@ -74,8 +74,8 @@ class Setting:
     by_kind: Mapping[str, Value] = field(default_factory=dict)  # defaults that differ for a kind of operation
     if_empty: str = "–"  # shown where the value is the empty text
     aliases: tuple[str, ...] = ()  # other spellings that the file accepts, besides `name`
-    one_operation_only: bool = False  # operations differ too much for one value; also not in the environment
-    whole_connectors_only: bool = False  # results of a connector's operations meet, so they have one value
+    one_operation_only: bool = False  # operations differ too much for one value; the environment cannot set it either
+    whole_connectors_only: bool = False  # one query can join a connector's results, so they share one value
 
     def __post_init__(self) -> None:
         values = [each.value for each in self.value_type] if issubclass(self.value_type, Enum) else []

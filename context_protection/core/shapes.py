@@ -15,14 +15,14 @@ from context_protection.core import projection
 from context_protection.core.cached_property import cached_property
 
 REST_OF_THE_RECORD = "other"
-MOST_NAMES = 2_000  # whose sections a shape remembers: the names of a record's fields may be data
+MOST_NAMES = 2_000  # names whose sections a shape caches; limited, because names may be data
 _PLAIN = re.compile(r"[^*?\[]*")
 
 
 @dataclass(frozen=True)
 class Field:
     """A field of a preview: its canonical name, and its path in upstream's record. `is_kept`: previews show it whole,
-    however long it is, unless they would exceed the hard cap."""
+    however long it is, unless their fields would then take more than half of the hard cap."""
 
     name: str
     path: str = ""
@@ -67,10 +67,10 @@ class Shape:
     preview: tuple[Field, ...] = ()  # further fields of a record's preview
     others: tuple[Field, ...] = ()  # further canonical fields of whole records
     aliases: tuple[Field, ...] = ()  # other names that `fields` accepts, such as price.basePrice
-    section_aliases: Mapping[str, str] = field(default_factory=dict)  # the same for sections
+    section_aliases: Mapping[str, str] = field(default_factory=dict)  # other names of sections that `fields` accepts
     sections: tuple[Section, ...] = ()
     withheld_in_lists: tuple[str, ...] = ()  # names at any depth (`*` allowed) that lists omit and records show
-    unsearched: tuple[str, ...] = ()  # fields that `search` passes over, because people do not read them
+    unsearched: tuple[str, ...] = ()  # fields that `search` skips, because people do not read them
     known: frozenset[str] = field(default=frozenset())  # documented names, valid even if a record lacks them
     target_reduction: float = 0.0  # the share of tokens that a preview should leave out; 0: previews have no target
     fills_pages: bool = False  # without a limit, a page has as many rows as the budget allows
@@ -162,7 +162,8 @@ class Shape:
 
 
 def with_sections(shape: Shape, text: str) -> Shape:
-    """The shape with the sections of a policy instead of its own: money=price,tax*; guest=guest*. The text is valid."""
+    """The shape with the sections of a policy instead of its own: money=price,tax*; guest=guest*. The text must be
+    valid."""
     return replace(shape, sections=_sections_in(text), section_aliases={}) if text else shape
 
 

@@ -1,4 +1,5 @@
-"""Texts of up to LONG_TEXT_CHARS: planned within the call. The snapshot stores the chunk plan."""
+"""Answers texts of up to LONG_TEXT_CHARS. They are planned within the call, and their snapshots store the chunk
+plan."""
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -44,7 +45,7 @@ class PlanKey:
 
 
 def whole_plan(text: Text, policy: Policy) -> ChunkPlan:
-    """The plan by which the whole text is read."""
+    """The chunk plan for the whole text."""
     return _planned(_whole(text, policy))
 
 
@@ -62,8 +63,8 @@ def _planned(key: PlanKey) -> ChunkPlan:
 
 @dataclass(frozen=True, slots=True)
 class InlineScope:
-    """The part of a text that the snapshot's own plan covers: a version from `offset` on. `lines` and `chunks` count
-    those before it."""
+    """The part of a text that the snapshot's own plan covers: a version from `offset` on. `lines` and `chunks`: how
+    many precede it."""
 
     version: str
     traits: TextTraits
@@ -156,7 +157,7 @@ def _replanned(
 def _handle_beyond(
     chunk: Chunk, text: Text, scope: InlineScope, request: AnswerRequest, snapshots: Snapshots
 ) -> dict[str, str]:
-    """A handle to the whole text, for an answer with only some of its lines: a search then needs no chunk."""
+    """A handle to the whole text, for an answer with only some of its lines: a search then needs no further chunk."""
     if not request.result_operation or chunk.end_line - chunk.start_line + 1 >= text.lines:
         return {}
     snapshot = whole_snapshot(text, scope.traits, request, snapshots)

@@ -8,7 +8,7 @@ LATER = "laterPages"
 
 
 def added(page: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """The side data of a page without what the page before it has too."""
+    """The side data of a page, without values that the previous page has too."""
     found: dict[str, Any] = {}
     for name, value in page.items():
         known = before.get(name)

@@ -13,7 +13,7 @@ class StoredFile:
     data: bytes
 
     def store(self, origin: SnapshotOrigin, snapshots: Snapshots) -> Snapshot:
-        """Stores the file for as long as a result. The snapshot's id is the file's handle; if the store is
+        """Stores the file for as long as a result is stored. The snapshot's id is the file's handle; if the store is
         unavailable, `is_stored` is False."""
         blocks = [self.data[start : start + BLOCK] for start in range(0, len(self.data), BLOCK)]
         return snapshots.begin(NewSnapshot(origin, {"file": self.media_type}, blocks or [b""]))

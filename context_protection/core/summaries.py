@@ -75,7 +75,7 @@ def from_tuples(
 
 
 def _values(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
-    if type(field) is not Field:  # it reads more than one path
+    if type(field) is not Field:  # a subclass may read several paths
         return [field.read(record) for record in records]
     values = projection.column(records, field.source)
     return [field.convert(value) for value in values] if field.convert else values

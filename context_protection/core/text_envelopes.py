@@ -16,7 +16,7 @@ from context_protection.core.text_traits import TextTraits
 
 
 class ChunkScope(Protocol):
-    """The part of a text that a plan covers: `lines` and `chunks` count those before it."""
+    """The part of a text that a plan covers. `lines` and `chunks`: how many precede it."""
 
     @property
     def traits(self) -> TextTraits: ...
@@ -29,7 +29,7 @@ class ChunkScope(Protocol):
 def new_snapshot(
     text: Text, origin: SnapshotOrigin, plan: Mapping[str, Any], blocks: Sequence[bytes], snapshots: Snapshots
 ) -> Snapshot:
-    """Begins a snapshot. It also stores the text itself if no one else does (`MemoryText`, `KeptText`)."""
+    """Begins a snapshot. It also stores the text itself if nothing else does (`MemoryText`, `SnapshotText`)."""
     if not isinstance(text, (MemoryText, SnapshotText)):
         return snapshots.begin(NewSnapshot(origin, plan, blocks))
     description = text.description(len(blocks))
@@ -99,7 +99,7 @@ def first_of_several(body: Body, original: int, request: AnswerRequest, snapshot
 
 
 def of_chain(envelope: Envelope, snapshot: Snapshot, position: int | None) -> Envelope:
-    """The envelope of a chunk of `snapshot`. `position`: of its cursor; None for the first chunk."""
+    """The envelope of a chunk of `snapshot`. `position`: the one in its cursor; None for the first chunk."""
     chain = snapshot.id if snapshot.is_stored else ""
     return replace(envelope, chain=chain, page=1 if position is None else position + 1)
 

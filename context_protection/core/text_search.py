@@ -21,8 +21,8 @@ from context_protection.core.text_traits import chunk_sizes_of
 SHOWN = 5  # matching lines of an answer, unless the caller sets a limit
 MOST_LINES = 100  # matching lines of one search; the next one begins at `nextFrom`
 READ_ON = 20  # lines in the hint for reading from the first match on
-WORDS_APART = 3  # words of a search that found nothing that are counted one by one
-SECONDS_APART = 0.5  # for each of these
+WORDS_APART = 3  # if a search finds nothing, this many of its words are counted one by one
+SECONDS_APART = 0.5  # for each of these words
 
 
 def lines(payload: Record | Text, request: AnswerRequest, policy: Policy) -> tuple[MemoryRows, AnswerRequest]:
@@ -63,7 +63,10 @@ class _TextSearch:
         found = self._found(self.words, MOST_LINES)
         chunk_of = _chunk_numbers(self.text, policy) if found.hits else None
         rows = [_row(each.line or 1, each.match, chunk_of) for each in found.hits]
-        note = {**_progress(found), **(self._way_on(rows[0]["line"], request) if rows else self._way_out(found))}
+        note = {
+            **_progress(found),
+            **(self._reading_hint(rows[0]["line"], request) if rows else self._notes_without_match(found)),
+        }
         return Loaded(rows, note, total=found.total)
 
     def _found(self, words: SearchWords, limit: int, seconds: float = SECONDS) -> SearchResult:
@@ -80,13 +83,13 @@ class _TextSearch:
                 yield replace(piece, text="\n".join(within))
             return
 
-    def _way_on(self, line: int, request: AnswerRequest) -> dict[str, Any]:
+    def _reading_hint(self, line: int, request: AnswerRequest) -> dict[str, Any]:
         """The call that reads on from the first match."""
         own = {name: value for name, value in request.arguments.items() if name not in (PARAMETER, "endLine")}
         last = min(line + READ_ON - 1, self.text.lines)
         return {"detailsAvailable": request.hints(request.operation, {**own, "startLine": line, "endLine": last})}
 
-    def _way_out(self, found: SearchResult) -> dict[str, Any]:
+    def _notes_without_match(self, found: SearchResult) -> dict[str, Any]:
         """Notes for a search without a match: how many lines have each word alone."""
         if not found.complete:
             return {}
@@ -112,8 +115,8 @@ def _row(line: int, match: str, chunk_of: Callable[[int], int] | None) -> dict[s
 
 
 def _chunk_numbers(text: Text, policy: Policy) -> Callable[[int], int] | None:
-    """The number of the chunk in which a line begins, when the whole text is read. None while its plan is being
-    made."""
+    """Returns a function that maps a line to the number of the chunk in which it begins. None while the plan of the
+    text is being made."""
     if text.chars <= LONG_TEXT_CHARS:
         return whole_plan(text, policy).at_line
     try:

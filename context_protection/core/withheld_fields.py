@@ -51,7 +51,7 @@ def seen(rows: list[Any], shape: Shape, visibility: Visibility) -> list[Any]:
 
 
 def shape_as_seen(shape: Shape, visibility: Visibility) -> Shape:
-    """The shape, with masked fields in place of the canonical fields that are withheld. To mask upstream's record is
+    """The shape, with masked fields in place of the canonical fields that are withheld. Masking upstream's record is
     not enough: a canonical field can be computed from several of its fields, or from the absence of one."""
     if not visibility.withheld:
         return shape
@@ -74,6 +74,6 @@ def _is_withheld(field: Field, visibility: Visibility) -> bool:
 
 
 def _names(field: Field) -> list[str]:
-    """The field's names as Visibility takes them. A dot before a name without dots limits it to the top of a record:
-    fields with that name further down are other fields."""
+    """The field's names in the form that Visibility expects. A dot before a name without dots limits it to the top of a
+    record: fields with that name further down are other fields."""
     return [name if "." in name else f".{name}" for name in (field.name, *field.sources)]
