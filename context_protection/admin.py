@@ -24,16 +24,16 @@ INHERITED = "An empty field inherits its value, which is shown in grey and under
 NOTHING_TO_SAVE = "Nothing to save: every value is inherited. Fill in at least one."
 
 TOKEN_UNITS = {RulerName.FORMULA: "tokens, formula estimate", RulerName.CLAUDE: "tokens, as Claude counts"}
-COUNTED_BY = {"hard_cap": RulerName.CLAUDE, "chunk_tokens": RulerName.FORMULA}  # under either ruler
+COUNTED_BY = {"hard_cap": RulerName.CLAUDE, "chunk_tokens": RulerName.FORMULA}  # whichever ruler the policy sets
 
 
 def unit_of(setting: Setting, ruler: str) -> str:
-    """The unit of a setting for people. For tokens it names the count: the formula's or Claude's."""
+    """The setting's unit as people read it. For tokens, it tells whether the formula or Claude counts them."""
     return TOKEN_UNITS[COUNTED_BY.get(setting.name, RulerName(ruler))] if setting.unit == "tokens" else setting.unit
 
 
 class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
-    is_draft = False  # True: it may be empty, since its effect is shown before it is saved
+    is_draft = False  # True: an empty form is valid, because its effect is shown before saving
 
     class Meta:
         model = TokenBudget
@@ -58,7 +58,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
         scope = self.instance.scope
         inherited = TokenBudget.objects.budgets().with_budget(scope, {}).resolve(scope)
         ruler = self.instance.ruler or inherited.ruler
-        for name in self.fields.keys() & SETTINGS.keys():  # users with view permission only have none of these fields
+        for name in self.fields.keys() & SETTINGS.keys():  # a user who may only view has none of these fields
             show_inherited_value(self.fields[name], SETTINGS[name], getattr(inherited, name))
             label, unit = str(self.fields[name].label), unit_of(SETTINGS[name], ruler)
             if unit and unit not in label:
@@ -70,7 +70,7 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
             close = nearest(operation, declared)
             raise forms.ValidationError(
                 f"There is no operation {operation}. "
-                + (f"Did you mean {close}?" if close else "Write a name of the tool list, or a pattern such as nsip_*.")
+                + (f"Did you mean {close}?" if close else "Use a name from the tool list, or a pattern such as nsip_*.")
             )
         return operation
 
@@ -96,7 +96,7 @@ def show_inherited_value(field: forms.Field, setting: Setting, value: Value) -> 
     shown = setting.shown(value)
     if isinstance(field, forms.IntegerField) and setting.range:
         low, high = setting.range
-        field.validators = [partial(_check, setting)]  # the policy's rule replaces that of the database column
+        field.validators = [partial(_check, setting)]  # replaces the range of the database column
         field.widget.attrs.update(placeholder=shown, min=low, max=high)
     elif isinstance(field, forms.NullBooleanField):
         field.widget = forms.NullBooleanSelect()
@@ -142,18 +142,18 @@ class TokenBudgetAdmin(HistoryAdmin):
         return [(None, {**fieldsets[0][1], "fields": ("budget_for",)}), *fieldsets[1:]] if obj else fieldsets
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        self._say_what_is_rejected(request)
+        self._show_rejections(request)
         response: HttpResponse = super().changelist_view(request, extra_context)
         return response
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        self._say_what_is_rejected(request)
+        self._show_rejections(request)
         response: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
         return response
 
-    def _say_what_is_rejected(self, request: HttpRequest) -> None:
+    def _show_rejections(self, request: HttpRequest) -> None:
         for sentence in rejections() if request.method == "GET" else ():
             self.message_user(request, sentence, messages.ERROR)
 

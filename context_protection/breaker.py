@@ -9,13 +9,13 @@ from typing import Literal
 OPENS_AFTER = 5  # failures in a row
 FIRST_COOLDOWN = 5.0  # seconds; doubled after each failed trial call
 LONGEST_COOLDOWN = 60.0
-TRIAL_SECONDS = 60.0  # how long a trial call of another process blocks one of this process
+TRIAL_SECONDS = 60.0  # another process's trial call blocks trials of this process for this long
 
 State = Literal["closed", "open", "half-open"]
 
 
 class Breaker:
-    """Each call enters, and then succeeds, fails, or is abandoned (its outcome is unknown). Thread-safe.
+    """Call `enter` before a call, and `succeeded`, `failed` or `abandoned` (outcome unknown) after it. Thread-safe.
 
     To share the state between processes, call `succeeded` and `failed` for the calls of other processes too, and
     `tried_elsewhere` when another process makes the trial call."""
@@ -86,7 +86,7 @@ class Breaker:
             self._tried_elsewhere_until = self._clock() + TRIAL_SECONDS
 
     def open_for(self, seconds: float, cooldown: float) -> None:
-        """Opens the breaker of a starting process as it is open in the others."""
+        """Opens the breaker of a new process, to match the other processes."""
         with self._lock:
             self._open_until, self._cooldown = self._clock() + seconds, cooldown
 

@@ -1,5 +1,5 @@
 """Object histories in the admin: every version can be viewed, and restored by users who may change the object. Every
-save and every deletion asks for a reason, which the history keeps."""
+save and every deletion asks for a reason, which the history stores."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class HistoryAdmin(SimpleHistoryAdmin):
     delete_selected_confirmation_template = "context_protection/delete_selected_with_reason.html"
 
     def needs_reason(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Whether a save must say why. Subclasses answer True for dangerous changes."""
+        """Whether a save must say why. Subclasses return True for dangerous changes."""
         return False
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
@@ -47,7 +47,7 @@ class HistoryAdmin(SimpleHistoryAdmin):
 
     @transaction.atomic
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """One by one, as each object's history keeps the reason."""
+        """Deletes the objects one by one, so that the history of each stores the reason."""
         for each in queryset:
             self.delete_model(request, each)
 

@@ -1,4 +1,4 @@
-"""The reason of a change: a person gives it in a form, and the object's history keeps it."""
+"""The reason of a change: a person gives it in a form, and the object's history stores it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ REASON_NEEDED = "Say why: this change is kept in History with its reason."
 
 
 def reason_field(*, is_required: bool = False) -> forms.CharField:
-    """The field in which a person says why: shown by every form whose changes are kept."""
+    """The field in which a person gives the reason, for every form whose changes are stored in a history."""
     return forms.CharField(
         label="Reason",
         max_length=LONGEST_REASON,
@@ -24,10 +24,10 @@ def reason_field(*, is_required: bool = False) -> forms.CharField:
 
 
 def reason_in(posted: Mapping[str, Any], name: str = REASON) -> str:
-    """The reason in a form's data, as long as its column; "" if none was given."""
+    """The reason in a form's data, cut to the width of its column; "" if none was given."""
     return str(posted.get(name, "")).strip()[:LONGEST_REASON]
 
 
 def give_reason(instance: models.Model, reason: str) -> None:
-    """Keeps the reason with the next change of the object, which may be its deletion. "": no reason."""
+    """Stores the reason with the next change of the object, which may be its deletion. "": no reason."""
     instance._change_reason = reason.strip()[:LONGEST_REASON] or None  # type: ignore[attr-defined]  # of simple_history

@@ -135,7 +135,7 @@ def _texts(value: Any) -> list[str]:
 
 def _too_long(name: str, value: Any) -> OverBudget:
     return OverBudget(
-        "The answer is too large to be sent whole, and the query too long to be repeated in the way to its parts.",
+        "The answer is too large to be sent whole, and the query is too long to be repeated in hints for its parts.",
         reason="value_too_long",
         parameter=name,
         value=value,

@@ -1,4 +1,4 @@
-"""protect() for the response of a view: rows of a list, or any JSON value. The result is recorded on the request."""
+"""Applies protect() to the response of a view: rows of a list, or any JSON value. Stores the result on the request."""
 
 from typing import Any
 

@@ -1,7 +1,8 @@
-"""Each change of the configuration: what, by whom, and each field's old and new value. It is logged at INFO (O3), and
-passed on to listeners.
+"""Logs each configuration change at INFO (O3), and passes it to listeners: what changed, who changed it, and the old
+and new value of each field.
 
-It follows the histories of django-simple-history, so it holds for every model that has one, of any application.
+Changes are detected by the signals of django-simple-history, so every model with a history is covered, in any
+application.
 """
 
 import logging
@@ -23,9 +24,9 @@ LONGEST = 200  # characters of a value
 IN_ADDRESS = re.compile(r"(?<=://)[^\s/@]+(?=@)")  # user name and password
 ABSENT = "-"  # in a difference: no value
 KINDS = {"+": "created", "~": "changed", "-": "deleted"}
-# Fields that stand for a secret, which histories leave out: only the fact of its change is logged.
+# Fields that change whenever a secret changes. Histories omit the secret itself, so only the fact is logged.
 SECRETS = {"secret_changed_at": "secret", "prefix": "secret"}
-SET_BY_ACTIONS = frozenset({"prefix", "revoked_at"})  # such as to rotate and to revoke a key: no form has them
+SET_BY_ACTIONS = frozenset({"prefix", "revoked_at"})  # no form has these fields; rotating or revoking a key sets them
 IGNORED = frozenset({"id", "changed_at", "created_at"})
 
 logger = logging.getLogger(__name__)
@@ -33,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one object. `how`: created, changed or deleted. `by`: the user; where there is none, the command that
-    this process runs. `differences`: the name, the old and the new value of each differing field, fit to be shown."""
+    """A change of one object. `how`: created, changed or deleted. `by`: the user or, without one, this process's
+    management command. `differences`: the name, old value and new value of each changed field, without secrets."""
 
     instance: models.Model
     version: Any  # an entry of its history
@@ -48,7 +49,7 @@ _listeners: list[Listener] = []
 
 
 def follow(listener: Listener) -> None:
-    """Calls `listener` after each change has been committed. An error of it is logged, and ends nothing."""
+    """Calls `listener` after each change has been committed. Its errors are logged, and affect nothing else."""
     if listener not in _listeners:
         _listeners.append(listener)
 
@@ -61,7 +62,7 @@ def log_changes() -> None:
 def _changed(sender: Any, *, instance: models.Model, history_instance: Any, using: str, **others: Any) -> None:
     how = KINDS[history_instance.history_type]
     differences = _differences(instance, history_instance, how)
-    if how != "deleted" and not differences:  # nothing that a person can set
+    if how != "deleted" and not differences:  # no field changed that a person can set
         return
     user = history_instance.history_user
     by = user.get_username() if user is not None else _command()
@@ -105,7 +106,7 @@ def _differences(instance: models.Model, version: Any, how: str) -> list[tuple[s
 
 
 def compared_fields(version: Any) -> list[str]:
-    """The fields of a version, an entry of a history, that people set: in a form, or by an action."""
+    """The fields of a history entry that people can set, in a form or by an action."""
     return [
         field.attname
         for field in version.tracked_fields
@@ -114,7 +115,7 @@ def compared_fields(version: Any) -> list[str]:
 
 
 def difference(name: str, old: Any, new: Any) -> tuple[str, str, str]:
-    """A field's name, its old and its new value, fit to be shown."""
+    """A field's name, old value and new value, without secrets."""
     if name in SECRETS:
         return SECRETS[name], ABSENT, "changed"
     return name, _shown(old), _shown(new)
@@ -126,7 +127,7 @@ def value_in_words(value: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """ABSENT stands for no value. Secrets in it are withheld."""
+    """The value as text, with secrets withheld; ABSENT if there is none."""
     if value is None or value in ("", [], {}):
         return ABSENT
     if isinstance(value, datetime):

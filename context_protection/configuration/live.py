@@ -35,8 +35,8 @@ class Live(Generic[T]):
             return held[1]
 
     def fresh(self) -> T:
-        """The value as `get` returns it, for callers that store the last good value themselves: raises DatabaseError if
-        a newer value exists and cannot be loaded."""
+        """Like `get`, but raises DatabaseError if a newer value exists and cannot be loaded. For callers that store the
+        last good value themselves."""
         value = self.get()
         if self._is_outdated:
             raise DatabaseError("the configuration could not be loaded")
@@ -54,7 +54,8 @@ class Live(Generic[T]):
         return None if held is None else held[1]
 
     def _reloaded(self, revision: int, held: tuple[int, T] | None) -> tuple[int, T]:
-        """The new value and its revision. If loading fails: `held`, so that the next call tries again."""
+        """The new value and its revision. If loading fails, returns `held`: its revision is old, so the next call tries
+        again."""
         try:
             loaded = revision, self._load()
             self._is_outdated = False

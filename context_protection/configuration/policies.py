@@ -37,7 +37,7 @@ def _load() -> Budgets:
 
 
 def _obey_file() -> None:
-    """Puts a changed file into force in every process."""
+    """Makes every process use a changed file."""
     budgets()  # if another process has announced the change, this already loads the file
     if configuration_file.has_changed:
         revisions.bump()
@@ -49,7 +49,7 @@ def _choosers(held: Budgets | None) -> tuple[ArmChooser, ...]:
     try:
         return tuple(chooser for provide in _arm_providers for chooser in provide())
     except DatabaseError:
-        raise  # `Live` then serves the whole last configuration, and loads again later
+        raise  # `Live` keeps the last configuration in use, and loads again later
     except Exception:
         logger.exception("arms not loaded; the last ones stay in use")
         return held.choosers if held is not None else ()

@@ -1,4 +1,4 @@
-"""Says which parts of the configuration were rejected, and why."""
+"""Lists the rejected parts of the configuration, and why each was rejected."""
 
 from context_protection.configuration import policies
 from context_protection.layers.file.source import configuration_file
@@ -6,8 +6,8 @@ from context_protection.models import TokenBudget
 
 
 def rejections() -> list[str]:
-    """A sentence for each problem of the configuration file, as this process has read it, and for each invalid budget.
-    A budget can only be invalid if it was not saved by the admin. Blocks."""
+    """A sentence for each problem of the configuration file that this process has read, and for each invalid budget.
+    The admin saves no invalid budget, so such a budget was saved in another way. Queries the database."""
     rejected = policies.with_last_good(TokenBudget.objects.budgets()).rejected
     return [*_of_file(), *(_of_budget(str(scope), [each.sentence for each in rejected[scope]]) for scope in rejected)]
 

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 ANNOUNCE_SECONDS = 0.3
 POLL_SECONDS = 1.0
-RETRY_SECONDS = 0.5  # between polls while Redis is away
-CACHE_SECONDS = 0.001  # shorter than the time from a change in another process to its next call
+RETRY_SECONDS = 0.5  # between polls while Redis cannot be reached
+CACHE_SECONDS = 0.001  # shorter than the time from a change in another process to the next call
 
 
 class Scope(IntEnum):
-    """The changes that a revision counts: those of the configuration, or of the contents.
+    """What a revision number counts: changes of the configuration, or of stored contents.
 
     The value is the primary key of the revision's database row."""
 
@@ -54,8 +54,8 @@ class Revisions(Protocol):
 
     @property
     def confirmed(self) -> tuple[int, int] | None:
-        """How many processes have confirmed this process's last announcement, and how many listen. None if
-        nothing is announced, because processes look by themselves."""
+        """How many processes have confirmed this process's last announcement, and how many listen. None if nothing was
+        announced: each process then finds the change by itself."""
 
     def current(self) -> int: ...
 
@@ -96,7 +96,7 @@ class FileRevisions:
 
 
 class SharedRevisions:
-    """Updated by one listening thread per process. `redis_url`: empty for none; None for the shared store."""
+    """Kept current by one thread per process. `redis_url`: empty to poll only; None for the shared store's."""
 
     def __init__(self, redis_url: str | None = None, of: Scope = Scope.CONFIGURATION) -> None:
         self._redis_url = redis_url
@@ -110,8 +110,8 @@ class SharedRevisions:
 
     @property
     def confirmed_at(self) -> float:
-        """The time at which the revision was last confirmed. Until this process listens, that is now: it has not used
-        any number yet."""
+        """The time at which the number was last confirmed. Before this process listens, the current time, because it
+        has not used any number yet."""
         return self._confirmed_at if self._listening_in == os.getpid() else time.monotonic()
 
     def current(self) -> int:
@@ -128,7 +128,7 @@ class SharedRevisions:
                 logger.warning("revision not announced", extra={"error": str(error)})
 
     def _announce(self, number: int) -> None:
-        """Returns when all listeners have confirmed, or after ANNOUNCE_SECONDS; the others poll within a second."""
+        """Waits up to ANNOUNCE_SECONDS for all listeners to confirm. The others poll within a second."""
         confirmations = f"{self.channel}:{number}"
         deadline = time.monotonic() + ANNOUNCE_SECONDS
         listening, confirmed = int(self._redis.publish(self.channel, number)), 0
@@ -223,7 +223,7 @@ _is_one_change: ContextVar[bool] = ContextVar("is_one_change", default=False)
 
 @contextmanager
 def one_change() -> Iterator[None]:
-    """All that is saved within is one change of the configuration: it is announced once, on commit. To be entered in a
+    """Announces everything that is saved in this block as one change, once, on commit. Enter it inside a
     transaction."""
     token = _is_one_change.set(True)
     try:
@@ -234,5 +234,5 @@ def one_change() -> Iterator[None]:
 
 
 def contents_changed() -> None:
-    """Bumps the revision of contents on commit. To be called in the transaction that changes stored contents."""
+    """Bumps the revision of contents on commit. Call it in the transaction that changes stored contents."""
     transaction.on_commit(contents.bump, using=connection.alias)

@@ -29,9 +29,9 @@ class ArmChooser(Protocol):
     """A rollout or an experiment as it was when the configuration was loaded."""
 
     def arm_of(self, operation: str, caller: str) -> Arm | None:
-        """The arm of this caller (the name of an API key) for this operation; None if it takes no part. Called for
-        every call that is not answered from the cache: it must not block, query or raise, and its result must depend
-        on nothing but its arguments and the chooser."""
+        """The arm of this caller (the name of an API key) for this operation; None if the caller takes no part. Called
+        for every call that is not answered from the cache: it must not block, query or raise, and its result must
+        depend on nothing but its arguments and the chooser."""
 
 
 ArmProvider = Callable[[], Iterable[ArmChooser]]

@@ -35,7 +35,7 @@ class AppliedPolicy(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ValueSource:
     """Where the effective value of a setting comes from. `scope`: the one that won; None for the default and the
-    environment. `line`: of the file."""
+    environment. `line`: the line in the file."""
 
     layer: Layer
     scope: BudgetScope | None = None
@@ -69,7 +69,8 @@ class Budgets:
     resolved: dict[tuple[str, str, str], AppliedPolicy] = field(default_factory=dict)
 
     def valid(self, last: "Budgets | None") -> "Budgets":
-        """The budgets with those of `last` in place of invalid ones, which only a write past the admin can leave."""
+        """The budgets, with those of `last` in place of invalid ones. Only a write that bypasses the admin can leave an
+        invalid budget."""
         rejected = {scope: found for scope, values in self.admin.items() if (found := _problems(values))}
         before = last.admin if last is not None else {}
         admin = {scope: before.get(scope, {}) if scope in rejected else each for scope, each in self.admin.items()}
@@ -81,7 +82,7 @@ class Budgets:
 
     def applied(self, operation: str, caller: str) -> AppliedPolicy:
         """The policy of a call, with the caller's arm. It is cached for declared operations, and by caller only if the
-        caller has budgets of its own, because callers may be many, and send any name."""
+        caller has budgets of its own, because there may be many callers, with arbitrary names."""
         arm = self._arm(operation, caller) if self.choosers and caller else None
         key = operation, self.own(caller), arm.name if arm is not None else ""
         if key in self.resolved:
@@ -103,8 +104,8 @@ class Budgets:
         return WithheldNames(everywhere, tuple((name, each) for name, each in found.items() if each != everywhere))
 
     def own(self, caller: str) -> str:
-        """The caller, if it has budgets of its own, else "". Callers with the same result have the same policies,
-        their arms aside."""
+        """The caller, if it has budgets of its own, else "". Callers with the same result have the same policies, apart
+        from their arms."""
         return caller if caller in self.callers else ""
 
     @cached_property
@@ -113,8 +114,8 @@ class Budgets:
         return frozenset(scope.caller for scope in (*self.admin, *self.file.values) if scope.caller)
 
     def resolve(self, at: BudgetScope, arm: Values | None = None) -> Policy:
-        """The policy of an operation and a caller, or what a connector or a pattern has in common. Not cached. `arm`:
-        values above all layers."""
+        """The policy of an operation and a caller, or the policy that all operations of a connector or a pattern share.
+        Not cached. `arm`: values above all layers."""
         layers = [values for _, values in self._layers(at)]
         return resolve(declared.get(at.operation, UNDECLARED).kind, [*layers, arm or {}])
 
@@ -130,7 +131,7 @@ class Budgets:
         return [BudgetScope(name, caller=caller) for caller in ["", *sorted(self.callers)] for name in names]
 
     def problems(self) -> list[BudgetProblem]:
-        """Invalid combinations of settings. What all callers of an operation have is not repeated for each."""
+        """Invalid combinations of settings. A problem of all callers of an operation is listed once."""
         found: dict[tuple[str, Problem], BudgetProblem] = {}
         for at in self.places():
             for each in problems(self.resolve(at)):
@@ -138,7 +139,7 @@ class Budgets:
         return list(found.values())
 
     def source(self, at: BudgetScope, name: str) -> ValueSource:
-        """Where the effective value of the setting `name` comes from, arms aside."""
+        """Where the effective value of the setting `name` comes from, regardless of arms."""
         setting = [source for source, values in self._layers(at) if values.get(name) is not None]
         last = setting[-1] if setting else ValueSource(Layer.DEFAULT)
         if last.layer is Layer.FILE and last.scope is not None:
@@ -154,7 +155,7 @@ class Budgets:
             if line is None:
                 continue
             others = [f"{SETTINGS[name].canonical_name}: {_place(source)}" for name, source in sources]
-            sentence = f"{each.problem.sentence} This is so for {each.at} ({'; '.join(others)})."
+            sentence = f"{each.problem.sentence} This applies to {each.at} ({'; '.join(others)})."
             found.setdefault(
                 each.problem.sentence, FileProblem(line, SETTINGS[each.problem.name].canonical_name, sentence)
             )

@@ -1,4 +1,4 @@
-"""The operations that exist, as far as budgets need to know them."""
+"""What budgets need to know about the operations that exist."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ _sources: list[Callable[[], object]] = []
 
 
 def complete_with(source: Callable[[], object]) -> None:
-    """Registers what declares operations that are not known at start, such as those of imported APIs."""
+    """Registers a source that declares operations which are not known at startup, such as those of imported APIs."""
     _sources.append(source)
 
 

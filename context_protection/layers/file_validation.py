@@ -1,4 +1,4 @@
-"""Tries a configuration file against the other layers, and changes nothing."""
+"""Validates a configuration file together with the other layers, without applying it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +15,9 @@ from context_protection.layers.value_changes import ValueChange
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """`problems`: with one, the file would be refused. `warnings`: names that nothing has now. `changes`: of effective
-    values, if the file came into force now. `layer`: None if it cannot be read."""
+    """`problems`: if there is one, the file would be rejected. `warnings`: about names of operations and connectors
+    that do not exist now. `changes`: how effective values would change if the file came into force now. `layer`: None
+    if the file cannot be parsed."""
 
     problems: Sequence[FileProblem]
     warnings: Sequence[FileProblem] = ()
@@ -25,7 +26,7 @@ class Validation:
 
 
 def validated(content: bytes, ending: str, budgets: Budgets) -> Validation:
-    """`ending`: of the file's name. `budgets`: those in force."""
+    """`ending`: the end of the file's name, such as `.yaml`. `budgets`: the budgets in force."""
     try:
         layer, problems = layer_of(parsed(content, ending))
     except InvalidDocument as error:
@@ -37,7 +38,7 @@ def validated(content: bytes, ending: str, budgets: Budgets) -> Validation:
 
 
 def _unknown_names(layer: FileLayer) -> Iterator[FileProblem]:
-    """Operations and connectors may come later, with an import, so that they are no errors."""
+    """Unknown operations and connectors are no errors, because a later import may add them."""
     connectors = {each.connector for each in declared.values()}
     for scope in layer.values:
         line = min(layer.lines[scope, name] for name in layer.values[scope])
@@ -56,4 +57,4 @@ def _unknown(line: int, what: str, name: str, known: list[str]) -> FileProblem:
 def contradictions(values: Scoped, budgets: Budgets) -> list[str]:
     """Sentences that say why the admin would reject these budgets."""
     found = Budgets(values, budgets.file).problems()
-    return [f"{each.problem.sentence} This is so for {each.at}." for each in found]
+    return [f"{each.problem.sentence} This applies to {each.at}." for each in found]

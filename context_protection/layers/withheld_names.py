@@ -15,7 +15,7 @@ class WithheldNames:
         return dict(self.of_connectors).get(connector, self.everywhere)
 
     def lines(self) -> Iterator[str]:
-        """Equal for equal names. Empty if nothing is withheld."""
+        """The names as lines of text: equal for equal names, and empty if nothing is withheld."""
         for connector, names in (("", self.everywhere), *self.of_connectors):
             if names or connector:
                 yield "\t".join(("", connector, *sorted(names)))

@@ -34,9 +34,7 @@ def value(column: QueryColumn, as_type: Type) -> Func:
     if column.column:
         return _DatabaseColumn(column.column, column.type, as_type)
     if column.convert:
-        raise TypeError(
-            f"{column.name} is converted: in a database it needs a column that holds what it is converted to"
-        )
+        raise TypeError(f"{column.name} is converted: it needs a database column that stores the converted value")
     return _UpstreamValue(column.source, as_type)
 
 

@@ -157,7 +157,7 @@ class Columns:
 
 class ColumnRows(QuerySetRows):
     """Rows of a model with a column for every condensed field, and one that holds the whole object as JSON. The units
-    of `compared` have columns, too."""
+    of the `compared` amounts have columns too."""
 
     created = "inserted_on"
 
@@ -315,7 +315,7 @@ class ColumnPage:
         return max((row[2] for row in self.rows), default=0)
 
     def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
-        if policy.summary_fields:  # those fields have no columns
+        if policy.summary_fields:  # fields that ops chose have no columns
             return summaries.rows(self.whole(len(self.rows)), self.shape, policy)
         convert = self.columns.convert
         cells = [

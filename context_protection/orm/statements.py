@@ -32,8 +32,8 @@ class Statement:
 
 
 def unconverted(queryset: QuerySet[Any], size: int) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows of a queryset of values in blocks, as the driver returns them. For numbers and texts, which Django does
-    not convert; its own iteration takes as long as the query."""
+    """The rows of a queryset of values in blocks, as the driver returns them. Only for numbers and texts, which Django
+    does not convert. Django's own iteration takes as long as the query."""
     try:
         sql, parameters = queryset.query.get_compiler(queryset.db).as_sql()
     except EmptyResultSet:  # Django knows without a query that no row matches

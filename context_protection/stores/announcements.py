@@ -1,7 +1,7 @@
-"""Short messages to all other processes that share a store (shared.py). Nothing here blocks a call.
+"""Short messages to all other processes that use the same shared store (shared_store.py). Nothing here blocks a call.
 
-A topic is followed by one function. What is kept under a topic reaches processes that start later, too. Without a
-shared store, or before `start`, nothing is sent: a process is alone.
+Each topic has one follower. Values that are kept under a topic also reach processes that start later. Without a shared
+store, or before `start`, nothing is sent.
 """
 
 import json
@@ -20,7 +20,7 @@ from context_protection.stores.shared_store import deployment, shared_url
 if TYPE_CHECKING:
     import redis
 
-POLL_SECONDS = 1.0  # between two looks whether the process ends
+POLL_SECONDS = 1.0  # between two checks whether to stop listening
 RETRY_SECONDS = 0.5  # after the store could not be reached
 KEPT_SECONDS = 3600
 
@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Topic:
-    """`heard` is called with each message of another process, `caught_up` with all that is kept, by key, whenever this
-    process begins to listen. Both are called on the listening thread."""
+    """`heard` is called with each message of another process, `caught_up` with all values that are kept, by key,
+    whenever this process begins to listen. Both are called on the listening thread."""
 
     heard: Follower
     caught_up: Callable[[dict[str, Any]], None] | None = None
@@ -51,18 +51,18 @@ class Announcements:
         self._topics[name] = topic
 
     def tell(self, topic: str, message: Any) -> None:
-        """Sends a message, which JSON can carry, to all other processes."""
+        """Sends a message, a JSON value, to all other processes."""
         if self._threads:
             text = json.dumps({"from": self._me, "topic": topic, "message": message})
             self._commands.put(lambda client: client.publish(_channel(), text))
 
     def keep(self, topic: str, key: str, value: Any) -> None:
-        """Keeps a value for processes that start later. None: it is no longer kept."""
+        """Keeps a value for processes that start later. None removes it."""
         if self._threads:
             self._commands.put(partial(_keep, topic, key, value))
 
     def start(self) -> None:
-        """Begins to send and to listen, where there is a shared store. Safe to call again."""
+        """Begins to send and to listen, if there is a shared store. Safe to call again."""
         if self._threads or not shared_url():
             return
         self._ended.clear()
@@ -74,7 +74,7 @@ class Announcements:
             thread.start()
 
     def stop(self) -> None:
-        """Sends what is queued, and ends."""
+        """Sends all queued messages, and ends the threads."""
         self._ended.set()
         self.tell("", None)  # wakes the listening thread, which does not hear itself
         self._commands.put(None)
@@ -87,7 +87,7 @@ class Announcements:
         while (command := self._commands.get()) is not None:
             try:
                 command(client)
-            except redis_failures() as error:  # lost: the others go on with what they know
+            except redis_failures() as error:  # the message is lost; the other processes keep the state that they know
                 self._complain(error)
 
     def _listen(self) -> None:
@@ -128,7 +128,7 @@ class Announcements:
             logger.exception("an announcement was not understood")
 
     def _complain(self, error: Exception) -> None:
-        """Once, until it works again."""
+        """Logs a failure, and no further one until a message arrives."""
         if not self._is_failing:
             logger.warning("announcements to other processes interrupted", extra={"error": type(error).__name__})
         self._is_failing = True

@@ -1,4 +1,4 @@
-"""The entries that store a snapshot: itself, its further blocks and its origin."""
+"""The entries that store a snapshot: the snapshot itself, its further blocks and its origin."""
 
 from collections.abc import Sequence
 

@@ -21,8 +21,8 @@ BATCH = 200  # entries in one query
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The snapshots to delete: those of the callers whose id is `caller` ("key:7"), or those with `text`, whatever its
-    case, in their arguments, rows or content."""
+    """The snapshots to delete: those of the callers whose id is `caller` ("key:7"), or those with `text`, in any case,
+    in their arguments, rows or content."""
 
     caller: str = ""
     text: str = ""
@@ -35,7 +35,7 @@ class Wanted:
 
 
 def _opened(key: str, data: bytes) -> tuple[str | None, bytes]:
-    """The caller, if the entry has one, and all that can be read in it."""
+    """The caller, if the entry has one, and the entry's readable content."""
     _, _, part = key.partition(".")
     if part == ORIGIN:
         return SnapshotOrigin.unpack(data).caller, data
@@ -67,7 +67,7 @@ def forget(wanted: Wanted) -> int:
 
 
 def _found(wanted: Wanted, entries: Iterable[tuple[str, bytes]]) -> set[str]:
-    """The names of the snapshots of which an entry matches."""
+    """The names of the snapshots that have a matching entry."""
     return {key.partition(".")[0] for key, data in entries if wanted.matches(key, data)}
 
 

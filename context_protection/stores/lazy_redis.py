@@ -1,4 +1,4 @@
-"""Redis for code that runs in every process: the driver takes 7 MB, and is loaded where a Redis is used."""
+"""Redis for code that runs in every process. The driver takes 7 MB, so it is loaded only where Redis is used."""
 
 from typing import TYPE_CHECKING
 

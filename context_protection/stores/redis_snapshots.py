@@ -1,4 +1,4 @@
-"""Snapshots in Redis, and in the table while Redis is away."""
+"""Snapshots in Redis, and in the table while Redis is unavailable."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
-"""Where processes share what must hold for all of them together: rates, quotas, breakers, revisions.
+"""The store of state that all processes share: rates, quotas, breakers, revisions.
 
-It is the deployment's Redis. Without one, the processes of `manage.py serve --workers` ask their parent instead, which
-answers a few of Redis' commands on a Unix socket (gateway/workers/store.py) and forgets all when it ends. So nothing
-that must outlive it is stored there.
+It is the deployment's Redis. Without one, the processes of `manage.py serve --workers` use their parent instead, which
+answers a few of Redis' commands on a Unix socket (gateway/workers/store.py). The parent loses all data when it ends, so
+nothing that must outlive it is stored there.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ def shared_url() -> str:
 
 
 def use_store_at(path: Path) -> None:
-    """From now on, this process and those that it starts share what is stored behind a Unix socket."""
+    """Makes this process and those that it starts use the shared store at a Unix socket."""
     os.environ[VARIABLE] = f"unix://{quote(str(path))}"
 
 
 def deployment() -> str:
-    """A name of this deployment, for what it shares in a Redis that others may use."""
+    """A name of this deployment, for its keys in a Redis that other deployments may use."""
     return hashlib.sha256(f"{settings.SECRET_KEY}{settings.DATABASES['default']['NAME']}".encode()).hexdigest()[:16]

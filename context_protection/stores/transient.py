@@ -1,4 +1,4 @@
-"""A store of snapshots for answers that nobody gets, such as previews: nothing of them is stored for later."""
+"""A store of snapshots for answers that are not sent, such as previews for staff: nothing is stored for later."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

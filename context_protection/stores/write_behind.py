@@ -1,10 +1,10 @@
-"""Snapshots that a thread writes to the table in batches, behind the answers that name them.
+"""Snapshots that a thread writes to the table in batches, so that answers do not wait for the database.
 
-Only for a process that serves alone: until a snapshot is written, no other process can read it. This one reads it from
-memory at once; one beside it, such as `manage.py mcp`, looks again after a batch. An equal list that is asked for there
-meanwhile has the same handle and cursors, and the time at which it was taken there. A crash loses the snapshots of the
-last BATCH_SECONDS. While the table cannot be written, nothing more is queued, so that answers say what could not be
-stored.
+Only for a process that serves alone, because no other process can read a snapshot before it is written. This process
+reads it from memory. A process beside it, such as `manage.py mcp`, waits for a batch and reads again. If that process
+takes an equal snapshot in the meantime, the handle and the cursors are equal, but the time is its own. A crash loses
+the snapshots of the last BATCH_SECONDS. While the table cannot be written, nothing more is queued, so that answers say
+what could not be stored.
 """
 
 import logging
@@ -24,15 +24,13 @@ from context_protection.stores.table_snapshots import TableSnapshots
 logger = logging.getLogger(__name__)
 
 BATCH_SECONDS = 0.25
-MOST_BYTES = 8 * 2**20  # that wait to be written
-LOOKS = 4  # for a snapshot that another process may be about to write, half a batch apart
+MOST_BYTES = 8 * 2**20  # of queued snapshots; above it, snapshots are written at once
+LOOKS = 4  # further reads, half a batch apart, of a snapshot that another process may be about to write
 MAX_REMEMBERED = 4096  # snapshots whose first time is remembered
 
 
 @dataclass(frozen=True, slots=True)
 class _UnwrittenSnapshot:
-    """A snapshot that is to be written."""
-
     snapshot: Snapshot
     blocks: Sequence[bytes]
 
@@ -42,7 +40,7 @@ class _UnwrittenSnapshot:
 
 
 class WriteBehindSnapshots:
-    """A `SnapshotStore` in front of the table. As a context manager, it writes in batches; otherwise at once."""
+    """A `SnapshotStore` in front of the table. Within its context, it writes in batches; otherwise at once."""
 
     def __init__(self, table: TableSnapshots, batch_seconds: float = BATCH_SECONDS) -> None:
         self._table, self._batch_seconds = table, batch_seconds
@@ -66,7 +64,7 @@ class WriteBehindSnapshots:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Writes what waits."""
+        """Writes all queued snapshots."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._stopping.set()
@@ -75,7 +73,7 @@ class WriteBehindSnapshots:
             self._try_to_flush()
 
     def flush(self) -> None:
-        """Writes what waits. Raises StoreUnavailable; it then still waits."""
+        """Writes all queued snapshots. Raises StoreUnavailable; they then stay queued."""
         with self._writing:
             batch = self._batch()
             self._table.put_all([(each.snapshot, each.blocks) for each in batch])
@@ -125,14 +123,14 @@ class WriteBehindSnapshots:
         waiting = self._found(snapshot.id)
         return self._table.has_blocks(snapshot, count) if waiting is None else count <= len(waiting.blocks)
 
-    # -- What waits ---------------------------------------------------------------------------------
+    # -- The queue ----------------------------------------------------------------------------------
 
     def _found(self, snapshot_id: str) -> _UnwrittenSnapshot | None:
         waiting = self._waiting.get(snapshot_id)
         return waiting if waiting and waiting.snapshot.expires_at > time.time() else None
 
     def _first_taken_at(self, snapshot: Snapshot) -> float:
-        """When an equal snapshot that has not expired was taken first."""
+        """The time at which an equal snapshot that has not expired was first taken."""
         taken_at, expires_at = self._first.pop(snapshot.id, (snapshot.taken_at, 0.0))
         if expires_at <= snapshot.taken_at:
             taken_at = snapshot.taken_at
@@ -176,7 +174,7 @@ class WriteBehindSnapshots:
             self._flush_one_by_one()
 
     def _flush_one_by_one(self) -> None:
-        """Drops only what cannot be written: it would fail with each later batch, and take the others along."""
+        """Drops only the snapshots that cannot be written: each of them would make every later batch fail."""
         for each in self._batch():
             try:
                 self._table.put(each.snapshot, each.blocks)

@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.inclusion_tag("context_protection/_rejections.html", takes_context=True)
 def configuration_rejections(context: Context) -> dict[str, Any]:
-    """Nothing for people who may not view token budgets."""
+    """The rejections; none for users who may not view token budgets."""
     user = context.get("user")
     may_see = user is not None and user.is_active and user.has_perm("context_protection.view_tokenbudget")
     return {"rejections": rejections() if may_see else []}

@@ -1,4 +1,4 @@
-"""Reads untrusted YAML and JSON within strict limits. Each value keeps its line.
+"""Reads untrusted YAML and JSON within strict limits. Each value comes with its line.
 
 Anchors, aliases, tags and repeated keys are rejected, so a document can neither grow while it is read, nor create
 objects, nor hide a value behind another.
@@ -22,7 +22,8 @@ _constructor = yaml.constructor.SafeConstructor()
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """`line`: 1 for the first; None if no line is to blame. `key`: the path of the value, or "" for the whole file."""
+    """`line`: counted from 1; None if no single line is wrong. `key`: the path of the value, or "" for the whole
+    file."""
 
     line: int | None
     key: str
@@ -47,7 +48,7 @@ class Located:
 
 
 def parsed(content: bytes, ending: str) -> Located:
-    """The document. `ending`: of the file's name. Raises InvalidDocument."""
+    """The document. `ending`: the end of the file's name, such as `.yaml`. Raises InvalidDocument."""
     text = _text(content)
     if ending in JSON:
         _check_json(text)

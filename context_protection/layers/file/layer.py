@@ -18,7 +18,7 @@ from context_protection.core.setting import Setting
 from context_protection.layers.file.documents import FileProblem, Located
 from context_protection.layers.file.profiles import PROFILE_SPELLINGS, PROFILES
 
-WRAPPERS = ("contextProtection", "context_protection")  # either may stand around the whole document
+WRAPPERS = ("contextProtection", "context_protection")  # either may wrap the whole document
 CHOSEN, GLOBAL, CONNECTORS, OPERATIONS, CALLERS = "profiles", "global", "connectors", "operations", "callers"
 OF_CALLER = (GLOBAL, CONNECTORS, OPERATIONS)
 WHOLE = (CHOSEN, *OF_CALLER, CALLERS)
@@ -29,7 +29,8 @@ SPELLINGS: Mapping[str, Setting] = {name: each for each in SETTINGS.values() for
 
 @dataclass(frozen=True)
 class FileLayer:
-    """`lines`: of each value, by scope and setting. A value of a profile has the line that names the profile."""
+    """`lines`: the line of each value, by scope and setting. A value of a profile has the line that names the
+    profile."""
 
     values: Scoped = field(default_factory=dict)
     lines: Mapping[tuple[BudgetScope, str], int] = field(default_factory=dict)
@@ -42,7 +43,7 @@ NO_FILE = FileLayer()
 
 
 def layer_of(document: Located) -> tuple[FileLayer, list[FileProblem]]:
-    """The layer, and all that is wrong with it: with a problem, it must not be used."""
+    """The layer and its problems. A layer with a problem must not be used."""
     reader = _LayerReader()
     reader.read(document)
     return FileLayer(reader.values, reader.lines), sorted(reader.problems, key=lambda each: each.line or 0)
@@ -63,7 +64,7 @@ class _LayerReader:
         if CHOSEN in parts:
             self._profiles(parts[CHOSEN])
         if len(self.values) > MOST_BUDGETS:
-            advice = "Set what they have in common by patterns."
+            advice = "Use patterns for the values that they share."
             self._add(
                 1, "", f"The file sets values for {len(self.values):,} scopes; at most {MOST_BUDGETS:,}. {advice}"
             )
@@ -88,7 +89,7 @@ class _LayerReader:
             elif misplaced := setting.misplaced(scope.breadth):
                 self._add(each.line, key, f"{key}: {misplaced}")
             elif (first := self.lines.get((scope, setting.name))) is not None:
-                self._add(each.line, key, f"{key} is the setting of line {first} in another spelling. Remove one.")
+                self._add(each.line, key, f"{key} repeats the setting in line {first} in another spelling. Remove one.")
             else:
                 self._set(scope, setting.name, value, each.line)
 
@@ -126,7 +127,7 @@ class _LayerReader:
         found = self._object(parts[name], f"{above}{name}")
         key = f"{above}{name}"
         for each in [each for each in found if not 0 < len(each) <= LONGEST_NAME or each != each.strip()]:
-            limits = f"must have 1 to {LONGEST_NAME} characters, without spaces around"
+            limits = f"must have 1 to {LONGEST_NAME} characters, without spaces at its ends"
             self._add(found.pop(each).line, key, f"{key}: the name {each[:20]!r} {limits}.")
         return found
 

@@ -1,4 +1,4 @@
-"""Settings that a file takes by name: `profiles: [bookings, finance]`."""
+"""Groups of settings that a file includes by name: `profiles: [bookings, finance]`."""
 
 from collections.abc import Mapping
 

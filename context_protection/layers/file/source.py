@@ -86,7 +86,7 @@ class ConfigurationFile:
             self._forget(self.path)
         if self.has_changed:
             self._read(check)
-        elif self._waiting is not None and not check(self._waiting[0]):  # another layer has changed
+        elif self._waiting is not None and not check(self._waiting[0]):  # a change of another layer has resolved it
             self._accept(*self._waiting)
         return self.layer
 

@@ -25,14 +25,14 @@ _listeners: list[Listener] = []
 
 
 def follow(listener: Listener) -> None:
-    """Calls `listener` on the watcher's thread for each file that this process has taken or refused. An error of it is
-    logged, and ends nothing."""
+    """Calls `listener` on the watcher's thread for each change of the file that this process has accepted or rejected.
+    Its errors are logged, and affect nothing else."""
     if listener not in _listeners:
         _listeners.append(listener)
 
 
 class FileWatcher:
-    """Calls `changed` on a thread of its own whenever the file has changed and is written."""
+    """Calls `changed` on a thread of its own whenever the file has changed and is completely written."""
 
     def __init__(self, file: ConfigurationFile, changed: Callable[[], None]) -> None:
         self._file, self._changed = file, changed
@@ -53,8 +53,8 @@ class FileWatcher:
             try:
                 self.look()
                 time.sleep(LOOK_SECONDS)
-            except Exception as error:  # the database is away; the next look tries again
-                logger.warning("configuration file not obeyed yet", extra={"error": str(error)})
+            except Exception as error:  # the database is down; the next look tries again
+                logger.warning("configuration file not applied yet", extra={"error": str(error)})
                 time.sleep(RETRY_SECONDS)
 
     def look(self) -> None:

@@ -23,15 +23,19 @@ from context_protection.reasons import give_reason
 
 
 class Command(BaseCommand):
-    help = "Checks a configuration file, or moves the admin's budgets into and out of one."
+    help = "Checks a configuration file, or exports the admin's budgets to one, or imports them from one."
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        check = actions.add_parser("check", help="says what is wrong with a file; exit code 1 if it would be refused")
+        check = actions.add_parser(
+            "check", help="shows what is wrong with a file; exits with 1 if it would be rejected"
+        )
         check.add_argument("file")
-        export = actions.add_parser("export", help="writes the admin's budgets into a file; - for the output")
+        export = actions.add_parser("export", help="writes the admin's budgets to a file, or to stdout if it is -")
         export.add_argument("file")
-        imported = actions.add_parser("import", help="makes the admin's budgets those of a file, and shows the changes")
+        imported = actions.add_parser(
+            "import", help="replaces the admin's budgets with those of a file, and shows the changes"
+        )
         imported.add_argument("file")
         imported.add_argument("--dry-run", action="store_true", help="shows the changes only")
         actions.add_parser("schema", help="prints the JSON Schema of a configuration file, for editors")
@@ -109,7 +113,7 @@ class Command(BaseCommand):
 
 @transaction.atomic
 def _save(values: Scoped, reason: str) -> None:
-    """Makes the saved budgets those of `values`. A budget that does not change is not saved."""
+    """Replaces the saved budgets with those of `values`. A budget that does not change is not saved."""
     saved = {budget.scope: budget for budget in TokenBudget.objects.all()}
     for scope, budget in saved.items():
         if scope not in values:
