@@ -50,7 +50,7 @@ class TokenBudgetManager(models.Manager["TokenBudget"]):
 
 class TokenBudget(PolicySettings):
     """The size limits of responses. An empty value is inherited: from the next less specific budget, else from the
-    environment, else from the built-in default."""
+    environment, the configuration file, the operation's own settings or the built-in default."""
 
     operation = models.CharField(
         max_length=100,

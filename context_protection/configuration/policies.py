@@ -36,7 +36,7 @@ def _load() -> Budgets:
     return Budgets(admin, file, _choosers(held)).valid(held)
 
 
-def _obey_file() -> None:
+def _apply_file() -> None:
     """Makes every process use a changed file."""
     budgets()  # if another process has announced the change, this already loads the file
     if configuration_file.has_changed:
@@ -56,7 +56,7 @@ def _choosers(held: Budgets | None) -> tuple[ArmChooser, ...]:
 
 
 _live = Live(_load)
-_watcher = FileWatcher(configuration_file, _obey_file)
+_watcher = FileWatcher(configuration_file, _apply_file)
 
 
 def with_last_good(saved: Budgets) -> Budgets:

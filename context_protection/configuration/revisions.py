@@ -1,10 +1,10 @@
-"""Revision numbers that change when configuration or stored contents change. Every process sees the current number
-without a database query in a call.
+"""Revision numbers that change when configuration or stored contents change. During a call, every process reads the
+current number without a database query.
 
-Embedded deployments use the mtime of a file beside the database. One stat takes a microsecond, so the very next call
-in any process sees a change. Production uses a database row that is announced over Redis. A save returns when every
-listening process has read the new number, so the very next call sees it there too. In case an announcement is lost,
-all processes also poll every second.
+Embedded deployments use the mtime of a file beside the database. One stat takes a microsecond, so the very next call in
+any process sees a change. Production uses a database row that is announced over Redis. A save returns when every
+listening process has read the new number, so the very next call sees it there too. In case an announcement is lost, all
+processes also poll every second.
 """
 
 import logging

@@ -23,7 +23,7 @@ SAMPLE_MARGIN = 1.12 * MARGIN
 SAMPLE_EXCESS = 1.25
 # On nearly all texts, Claude's count is below `tokens.typical` times this factor.
 TYPICAL_MARGIN = 1.5
-# Counting a body's repeated words exactly lowers its upper bound by at most this factor.
+# If the repeated words of a body are counted, its upper bound falls by at most this factor.
 MOST_REPEATED = 2
 # Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
 # higher limit.
@@ -141,7 +141,8 @@ def _figures_json(estimated: int, threshold: int) -> bytes:
 
 
 def _claude_figure(data: bytes, policy: Policy, operation: str) -> int:
-    """Claude's count of `data`. If `data` surely fits the hard cap and the threshold uses the formula, an estimate."""
+    """Claude's count of `data`; only an estimate if `data` surely fits the hard cap and the threshold uses the
+    formula."""
     if policy.ruler is RulerName.CLAUDE or not _surely_fits(data, policy):
         return claude_tokens(data, policy.hard_cap)
     return min(int(policy.hard_cap / MARGIN), tokens.learned.tokens(operation, data))

@@ -40,7 +40,7 @@ class CacheBudget:
         self.set_limit(most_bytes)
 
     def set_limit(self, most_bytes: int) -> None:
-        """0: answers are not cached."""
+        """A limit of 0 means that answers are not cached."""
         with self.lock:
             self.allows_answers = most_bytes > 0
             self.most_bytes = most_bytes or MIN_BYTES
@@ -138,7 +138,7 @@ class Cache(Generic[K, V]):
             return True
 
     def drop(self, key: K, value: V | None = None) -> None:
-        """Drops the key's value; with `value`, only if it is this one."""
+        """Drops the entry of the key; if `value` is given, only if it is the entry's value."""
         with self._budget.lock:
             if value is None or self.peek(key) is value:
                 self._discard(key)

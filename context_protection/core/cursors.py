@@ -113,7 +113,7 @@ class SnapshotStore(Protocol):
     def get(self, snapshot_id: str) -> Snapshot | None: ...
 
     def recall(self, snapshot_id: str) -> Snapshot | None:
-        """Like `get`, but may skip a slow place of storage, and so return None for a stored snapshot."""
+        """Like `get`, but may skip slow storage, and so return None for a stored snapshot."""
 
     def origin(self, snapshot_id: str) -> SnapshotOrigin | None: ...
 

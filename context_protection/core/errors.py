@@ -69,8 +69,8 @@ class CallError(Exception):
     status: ClassVar[int] = 500
 
     def document(self) -> dict[str, Any]:
-        """`{"error": {code, reason, message, data: {parameter, value, expected, suggestion, retry_after}}}`;
-        unknown members are left out."""
+        """`{"error": {code, reason, message, data: {parameter, value, expected, suggestion, retry_after}}}`; members
+        without a value are left out."""
         data: dict[str, Any] = {}
         if self.parameter:
             data["parameter"] = shown(self.parameter)

@@ -13,7 +13,7 @@ _KEYWORD = re.compile(
 )
 LEADING = 0.6  # share of an extract that its first sentences may take if a later one follows
 MAX_MATCHES = 3  # keywords that are examined
-SEARCHED = 4000  # characters in which keywords are searched
+SEARCHED = 4000  # characters that are searched for keywords
 LONGEST_WORD = 20  # characters; texts with longer words on average have no spaces, and are counted in characters
 GAP = " … "
 

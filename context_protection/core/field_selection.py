@@ -12,7 +12,7 @@ from context_protection.core.redaction import is_secret
 from context_protection.core.shapes import Shape
 
 ALL = "all"
-RAW = "raw"  # the upstream's object unchanged, but for masked values
+RAW = "raw"  # the upstream's object, unchanged except for masked values
 LISTED_NAMES, LISTED_CHARS = 150, 1800  # limits of the valid names that an error lists
 MAX_NAMES, MAX_CHARS = 500, 20_000  # limits of one request: each name is looked up in every row
 

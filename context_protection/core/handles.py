@@ -33,7 +33,7 @@ _TYPES = {"VARCHAR": "text", "DATE": "date", "TIMESTAMP": "timestamp", "BOOLEAN"
 
 @dataclass(frozen=True, slots=True)
 class _StoredResult:
-    """A stored result, with what the answer says about it. `total`: its number of rows; None: unknown. `sample`: its
+    """A stored result, and what the answer tells about it. `total`: its number of rows; None: unknown. `sample`: its
     first rows. `preferred`: the names of the columns that come first. `original_tokens`: the size of a first answer
     with data. `note`: members of `meta`."""
 

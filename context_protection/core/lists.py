@@ -47,7 +47,7 @@ from context_protection.core.withheld_fields import MASK
 FIRST = ListPosition(None, 0, 1)
 SHARES = 64  # a share of the rows is rounded down to one of this many steps per power of two
 SHORT_BESIDE = 400  # bytes of JSON up to which upstream data beside the rows is sent inline
-UNPAGED_ROWS = 2000  # with paging switched off, a page has at most this many rows, as far as the hard cap allows
+UNPAGED_ROWS = 2000  # the most rows of a page if paging is switched off; the hard cap may allow fewer
 
 
 def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> Envelope:

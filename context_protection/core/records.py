@@ -17,7 +17,7 @@ from context_protection.core.payloads import AnswerRequest, Envelope, Outcome, R
 from context_protection.core.policy import Policy
 from context_protection.core.shapes import Shape, with_sections
 
-MAX_SECTIONS = 40  # sections; a preview that is too large names no more than these
+MAX_SECTIONS = 40  # a preview that is too large and has more sections names none of them
 MEETS_TARGET = "meets_target"  # a member of `meta`, by the name that NSIP's clients expect
 SMALLEST_META = frozenset({MEETS_TARGET, "kind", "totalFields", "originalTokens", "resultHandle"})
 FILL = 0.95  # share of the hard cap that a part's first attempt aims at: parts differ in tokens per character

@@ -118,7 +118,7 @@ class PagedRows:
 
     @classmethod
     def of_stored(cls, pages: Sequence[SourcePage], shape: Shape) -> "PagedRows":
-        """The rows of pages that a snapshot stores, without those that upstream has beyond them."""
+        """The rows of the pages that a snapshot stores, without upstream's further rows."""
         rows = cls(_NoSource(), shape)
         rows._pages = list(pages)
         return rows

@@ -175,7 +175,7 @@ def comparison(condition: Condition) -> "_Comparison":
 
 
 _SIGNS = {Op.EQ: "=", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
-# The form of `fold`, in Postgres.
+# The equivalent of `fold` in Postgres.
 _FOLDED = (
     """translate(normalize(regexp_replace(normalize(upper(lower({0} COLLATE "und-x-icu")), NFD), """
     f"""'[\\u0300-\\u036f]', '', 'g'), NFC), '{ACCENTED}', '{PLAIN}')"""

@@ -76,7 +76,7 @@ class Announcements:
     def stop(self) -> None:
         """Sends all queued messages, and ends the threads."""
         self._ended.set()
-        self.tell("", None)  # wakes the listening thread, which does not hear itself
+        self.tell("", None)  # wakes the listening thread, which ignores messages of its own process
         self._commands.put(None)
         for thread in self._threads:
             thread.join(2 * POLL_SECONDS)

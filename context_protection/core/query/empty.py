@@ -114,7 +114,7 @@ def _nearest(given: GivenFilter, rows: Filterable) -> str:
 
 
 def _most_like(text: str, values: Iterable[str]) -> list[str]:
-    """Equal values first (upper and lower case aside), then those that contain the text, then similar ones."""
+    """Equal values first (ignoring case and accents), then those that contain the text, then similar ones."""
     wanted, folded = fold(text), {value: fold(value) for value in values}
     same = [value for value, plain in folded.items() if plain == wanted]
     containing = [value for value, plain in folded.items() if wanted in plain and value not in same]

@@ -97,7 +97,7 @@ class _Statement:
         }
         self.amounts = [each for each in amounts if each.table.lower() in self.aliases.values()]
         # For each alias in subqueries and in the result: the amounts that its expression is computed from, and the
-        # amounts whose currency its expression is.
+        # amounts that have its expression as their currency column.
         self.computed_from: dict[str, set[Amount]] = {}
         self.units: dict[str, set[Amount]] = {}
         self._follow_names()
@@ -130,7 +130,7 @@ class _Statement:
         return found if table is not None else found | derived.get(name, set())
 
     def unit_of(self, node: Node) -> set[Amount]:
-        """The amounts whose currency the expression is."""
+        """The amounts that have the expression as their currency column."""
         if node.get("class") == "CAST":
             return self.unit_of(node["child"])
         return self._resolved(node, "unit", self.units) if node.get("class") == "COLUMN_REF" else set()

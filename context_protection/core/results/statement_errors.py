@@ -34,7 +34,7 @@ def unavailable() -> InvalidArgument:
 def rejected(
     sql: str, tables: Tables, error: str, name: str = "", detail: str = "", position: int = 0
 ) -> InvalidArgument:
-    """Converts an error that the sandbox reported to the caller's error."""
+    """Converts an error that the sandbox reported into the error for the caller."""
     match error:
         case "wrong" if (found := _UNKNOWN_COLUMN.search(detail)) and (searched := _without(tables, found)):
             return _unknown_column(sql, found["column"], searched, tables)

@@ -93,7 +93,7 @@ class StoredPlan(Protocol):
     def chunks(self) -> int: ...
 
     def block_of(self, chunk: int) -> tuple[int, ChunkPlan]:
-        """The number of the first chunk in the block with this chunk, and that block."""
+        """The block that contains this chunk, after the number of the block's first chunk."""
 
     def block_at(self, char: int) -> tuple[int, ChunkPlan]:
         """Like `block_of`, for the chunk with this character."""
@@ -117,7 +117,7 @@ class Indexing(CallError):
 
 
 def indexing(progress: IndexingProgress, lines_at_once: int, **parameter: Any) -> Indexing:
-    """The error while a plan is being made. `parameter`: the parameter and its value that need the plan."""
+    """The error while a plan is being made. `parameter`: the parameter that needs the plan, and its value."""
     return Indexing(
         f"The text is being divided into chunks: {progress.done:.0%} done, about {progress.seconds} seconds left.",
         reason="indexing",

@@ -1,4 +1,4 @@
-"""Divides a text into sentences with the sentencex library; everything that needs sentences asks here."""
+"""Divides a text into sentences with the sentencex library; all code that needs sentences uses this module."""
 
 import re
 from collections.abc import Iterator
