@@ -80,14 +80,13 @@ class TokenBudgetForm(forms.ModelForm):  # type: ignore[type-arg]
         if not self.instance.pk and TokenBudget.objects.filter(**scope).exists():
             words = f"{TokenBudget(**scope)} has a budget already. Edit that one instead of adding another."
             self.add_error("operation", words)
-        if not self.is_draft and not self.instance.pk and not self.errors and not any(self._values()):
+        if not self.is_draft and not self.instance.pk and not self.errors and not self._has_values():
             raise forms.ValidationError(NOTHING_TO_SAVE)
         return cleaned
 
-    def _values(self) -> list[bool]:
-        """Whether each setting has a value."""
+    def _has_values(self) -> bool:
         given = {name: self.cleaned_data.get(name, getattr(self.instance, name)) for name in SETTINGS}
-        return [value not in (None, "") for value in given.values()]
+        return any(value not in (None, "") for value in given.values())
 
 
 def show_inherited_value(field: forms.Field, setting: Setting, value: Value) -> None:

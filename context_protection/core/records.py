@@ -128,7 +128,7 @@ class _FirstAnswer:
                 else {}
             ),
         }
-        body = self.judged_preview(meta, summary)
+        body = self.preview_with_target(meta, summary)
         baseline = 0 if self.record.follow_up else None
         envelope = _envelope(
             body,
@@ -140,7 +140,7 @@ class _FirstAnswer:
         )
         return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, self.policy)))
 
-    def judged_preview(self, meta: dict[str, Any], summary: dict[str, Any]) -> Body:
+    def preview_with_target(self, meta: dict[str, Any], summary: dict[str, Any]) -> Body:
         """The preview; if the shape has a target, the meta says whether the whole body meets it."""
         target = self.shape.target_reduction
         if not target:

@@ -108,7 +108,7 @@ class _UpstreamValue(_Unconverted):
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
         ((data, _none),) = self._compiled(compiler)
-        return f"asked_value({data}, %s, %s)", (self.name, self.as_type.value)
+        return f"query_value({data}, %s, %s)", (self.name, self.as_type.value)
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
         ((data, _none),) = self._compiled(compiler)
@@ -133,7 +133,7 @@ class Bucketed(_Unconverted):
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
         ((moment, parameters),) = self._compiled(compiler)
-        return f"asked_bucket({moment}, %s)", (*parameters, self.bucket.value)
+        return f"query_bucket({moment}, %s)", (*parameters, self.bucket.value)
 
     def as_postgresql(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
         ((moment, parameters),) = self._compiled(compiler)
@@ -184,7 +184,7 @@ _FOLDED = (
 _TEMPLATES = {op: (f"{{0}} {sign} {{1}}",) * 2 for op, sign in _SIGNS.items()} | {
     Op.NE: ("{0} IS NOT {1}", "{0} IS DISTINCT FROM {1}"),
     Op.IN: ("{0} IN ({1})", "{0} IN ({1})"),
-    Op.CONTAINS: ("asked_contains({0}, {1})", f"strpos({_FOLDED}, {{1}}) > 0"),
+    Op.CONTAINS: ("query_contains({0}, {1})", f"strpos({_FOLDED}, {{1}}) > 0"),
 }
 
 
@@ -234,7 +234,7 @@ def reduced(metric: GroupMetric, values: Sequence[str], vendor: str) -> list[Com
     """The SQL aggregates of a metric. `values` names the columns that hold its values, one for each of its types."""
     if not values:
         return [("count(*)", ())]
-    name, sum_ = values[0], "asked_sum" if vendor == "sqlite" else "sum"
+    name, sum_ = values[0], "query_sum" if vendor == "sqlite" else "sum"
     match metric.reduction:
         case Reduction.COUNT:
             return [(f"count({name})", ())]
@@ -258,7 +258,7 @@ def _by_code_point(name: str, as_type: Type, vendor: str) -> str:
 def _percentile(name: str, fraction: Decimal, vendor: str) -> Compiled:
     """An exact percentile: Postgres' own percentile_cont works on floats only."""
     if vendor == "sqlite":
-        return f"asked_percentile({name}, %s)", (str(fraction),)
+        return f"query_percentile({name}, %s)", (str(fraction),)
     rank = f"(%s::numeric * (count({name}) - 1))"
     ranked = f"(array_agg({name} ORDER BY {name}))"  # nulls sort last, beyond every rank
     low, high = f"{ranked}[floor({rank})::int + 1]", f"{ranked}[ceil({rank})::int + 1]"

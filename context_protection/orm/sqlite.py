@@ -70,9 +70,9 @@ def _as_text(number: Decimal | None) -> str | None:
 
 
 _FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
-    "asked_value": (3, _value),
-    "asked_contains": (2, _contains),
-    "asked_bucket": (2, _bucketed),
+    "query_value": (3, _value),
+    "query_contains": (2, _contains),
+    "query_bucket": (2, _bucketed),
 }
 
 
@@ -80,8 +80,8 @@ def _register(connection: sqlite3.Connection) -> None:
     for name, (arguments, function) in _FUNCTIONS.items():
         connection.create_function(name, arguments, function, deterministic=True)
     # typeshed knows only aggregates of one integer
-    connection.create_aggregate("asked_sum", 1, _Sum)  # type: ignore[arg-type]
-    connection.create_aggregate("asked_percentile", 2, _Percentile)  # type: ignore[arg-type]
+    connection.create_aggregate("query_sum", 1, _Sum)  # type: ignore[arg-type]
+    connection.create_aggregate("query_percentile", 2, _Percentile)  # type: ignore[arg-type]
 
 
 def teach(connection: BaseDatabaseWrapper, **_: Any) -> None:

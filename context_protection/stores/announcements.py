@@ -88,14 +88,14 @@ class Announcements:
             try:
                 command(client)
             except redis_failures() as error:  # the message is lost; the other processes keep the state that they know
-                self._complain(error)
+                self._log_failure(error)
 
     def _listen(self) -> None:
         while not self._ended.is_set():
             try:
                 self._follow_messages(connect(shared_url()))
             except redis_failures() as error:
-                self._complain(error)
+                self._log_failure(error)
                 self._ended.wait(RETRY_SECONDS)
 
     def _follow_messages(self, client: "redis.Redis") -> None:
@@ -118,7 +118,7 @@ class Announcements:
     def _catch_up(self, client: "redis.Redis") -> None:
         for name, topic in self._topics.items():
             if topic.caught_up is not None:
-                kept: dict[bytes, bytes] = client.hgetall(_kept(name))  # type: ignore[assignment]
+                kept: dict[bytes, bytes] = client.hgetall(_kept_key(name))  # type: ignore[assignment]
                 self._safely(partial(_parsed, topic.caught_up), kept)
 
     def _safely(self, function: Callable[[Any], None], argument: Any) -> None:
@@ -127,7 +127,7 @@ class Announcements:
         except Exception:
             logger.exception("an announcement was not understood")
 
-    def _complain(self, error: Exception) -> None:
+    def _log_failure(self, error: Exception) -> None:
         """Logs a failure, and no further one until a message arrives."""
         if not self._is_failing:
             logger.warning("announcements to other processes interrupted", extra={"error": type(error).__name__})
@@ -140,17 +140,17 @@ def _parsed(caught_up: Follower, kept: dict[bytes, bytes]) -> None:
 
 def _keep(topic: str, key: str, value: Any, client: "redis.Redis") -> None:
     if value is None:
-        client.hdel(_kept(topic), key)
+        client.hdel(_kept_key(topic), key)
     else:
-        client.hset(_kept(topic), key, json.dumps(value))
-        client.expire(_kept(topic), KEPT_SECONDS)
+        client.hset(_kept_key(topic), key, json.dumps(value))
+        client.expire(_kept_key(topic), KEPT_SECONDS)
 
 
 def _channel() -> str:
     return f"sluice:announcements:{deployment()}"
 
 
-def _kept(topic: str) -> str:
+def _kept_key(topic: str) -> str:
     return f"sluice:kept:{deployment()}:{topic}"
 
 

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 BATCH_SECONDS = 0.25
 MOST_BYTES = 8 * 2**20  # of queued snapshots; above it, snapshots are written at once
-LOOKS = 4  # further reads, half a batch apart, of a snapshot that another process may be about to write
+RETRIES = 4  # of a read, half a batch apart, because another process may be about to write the snapshot
 MAX_REMEMBERED = 4096  # snapshots whose first time is remembered
 
 
@@ -92,10 +92,10 @@ class WriteBehindSnapshots:
 
     def get(self, snapshot_id: str) -> Snapshot | None:
         found = self.recall(snapshot_id)
-        looks = LOOKS if self.is_beside_another else 0
-        while found is None and looks:
+        retries = RETRIES if self.is_beside_another else 0
+        while found is None and retries:
             time.sleep(self._batch_seconds / 2)
-            found, looks = self._table.get(snapshot_id), looks - 1
+            found, retries = self._table.get(snapshot_id), retries - 1
         return found
 
     def recall(self, snapshot_id: str) -> Snapshot | None:

@@ -59,7 +59,7 @@ class Leaf:
         return 2 * len(self.filled) < len(self.values)
 
     @property
-    def says_nothing(self) -> bool:
+    def is_blank(self) -> bool:
         return all(value is False or not str(value).strip("0.") for value in self.filled)
 
 
@@ -98,7 +98,7 @@ def leaves(
             path=path,
             values=values,
             filled=filled,
-            words=words(_telling_step(path)),
+            words=words(_naming_step(path)),
             kinds=frozenset(map(_kind, filled[:FEW])),
             chars=sum(map(measure, filled)) / max(len(filled), 1),
             central=first_words[words(path)[:1]],
@@ -108,7 +108,7 @@ def leaves(
         )
 
 
-def _telling_step(path: str) -> str:
+def _naming_step(path: str) -> str:
     """The path's last step; for formatted text, the step that names the text."""
     above, _, last = path.rpartition(".")
     return above.removesuffix(".*").rpartition(".")[2] if last == paths.RICH_TEXT else last

@@ -86,7 +86,7 @@ _TURNS: Mapping[Role, tuple[float, float]] = {
 # Penalties, in turns, for: a field that most records lack or that is always 0; a field of a related object; upstream's
 # bookkeeping, such as the date of a change; a second state, of a part of the record; a related object that is not a
 # person; a value that all records share; a value such as a hash, which people do not read.
-_RARE, _BELOW, _UPKEEP, _FURTHER_STATE, _NOBODY, _CONSTANT, _OPAQUE = 2.0, 2.0, 0.8, 0.2, 0.4, 1.5, 2.0
+_RARE, _BELOW, _BOOKKEEPING, _FURTHER_STATE, _NO_PERSON, _CONSTANT, _OPAQUE = 2.0, 2.0, 0.8, 0.2, 0.4, 1.5, 2.0
 _CODE = 0.15  # how much later the best code's turn is than the best name's
 _BELOW_OF: Mapping[Role, float] = {
     Role.RELATION: 0.0,
@@ -222,14 +222,14 @@ _ROLES: tuple[tuple[Callable[[Leaf], bool], Role], ...] = (
 
 def _sort_key(leaf: Leaf, role: Role) -> tuple[Any, ...]:
     """A sort key within a role; the smallest is the best. Ties stay in order of appearance."""
-    general = (not leaf.required, leaf.is_rare, leaf.says_nothing, leaf.below, leaf.path.count("."))
+    general = (not leaf.required, leaf.is_rare, leaf.is_blank, leaf.below, leaf.path.count("."))
     match role:
         case Role.IDENTITY:
             return (leaf.last != "id", *general)
         case Role.RELATION:
-            nobody = _is_nobody(leaf)
+            no_person = _is_no_person(leaf)
             return (
-                nobody,
+                no_person,
                 *general,
                 leaf.last not in NAMES,
                 len(leaf.words) > 1,
@@ -245,7 +245,7 @@ def _sort_key(leaf: Leaf, role: Role) -> tuple[Any, ...]:
         case Role.REFERENCE:
             return (*general, leaf.is_constant, "number" not in leaf.kinds, _size(leaf))
         case Role.DATE:
-            return (*general[:-1], _upkeep(leaf), general[-1], _size(leaf))
+            return (*general[:-1], _date_rank(leaf), general[-1], _size(leaf))
         case Role.AMOUNT:
             is_part = leaf.below and AMOUNTS.isdisjoint(words(leaf.path.partition(".")[0]))
             is_further = leaf.last not in AMOUNTS and OPEN_AMOUNTS.isdisjoint(leaf.words)
@@ -261,7 +261,7 @@ def _identifies(leaf: Leaf) -> bool:
     return len(leaf.filled) < FEW or leaf.distinct > 0.8 * len(leaf.filled)
 
 
-def _upkeep(leaf: Leaf) -> int:
+def _date_rank(leaf: Leaf) -> int:
     """The rank of a date: 0 if it is about the object itself, 1 for the record's creation, 2 for any other date, 3 for
     a change of the record."""
     if not UPKEPT.isdisjoint(leaf.words):
@@ -271,7 +271,7 @@ def _upkeep(leaf: Leaf) -> int:
     return 0 if MAIN_DATES.issuperset(leaf.words) else 2
 
 
-def _is_nobody(leaf: Leaf) -> bool:
+def _is_no_person(leaf: Leaf) -> bool:
     return PEOPLE.isdisjoint(words(leaf.path.partition(".")[0])) and PEOPLE.isdisjoint(words(leaf.path))
 
 
@@ -358,21 +358,21 @@ def _turn(leaf: Leaf, role: Role, index: int) -> float:
     turn = first + index * step
     if role is Role.IDENTITY:
         return turn
-    turn += _RARE * (leaf.is_rare or leaf.says_nothing) + _BELOW_OF.get(role, _BELOW) * leaf.below
-    turn += _CONSTANT * (leaf.is_constant and _says_little_if_constant(leaf, role))
+    turn += _RARE * (leaf.is_rare or leaf.is_blank) + _BELOW_OF.get(role, _BELOW) * leaf.below
+    turn += _CONSTANT * (leaf.is_constant and _is_uninformative_if_constant(leaf, role))
     turn += _OPAQUE * (role is Role.PLAIN and leaf.kinds == {"opaque"} and FACETS.isdisjoint(leaf.words))
     if role is Role.DATE:
-        return turn + _UPKEEP * (_upkeep(leaf) > 1)
+        return turn + _BOOKKEEPING * (_date_rank(leaf) > 1)
     if role is Role.RELATION:
-        return turn + _NOBODY * _is_nobody(leaf)
+        return turn + _NO_PERSON * _is_no_person(leaf)
     if role is Role.REFERENCE:
-        return turn + _UPKEEP * ("number" not in leaf.kinds)
+        return turn + _BOOKKEEPING * ("number" not in leaf.kinds)
     return turn + _FURTHER_STATE * (role is Role.STATE and index > 0 and len(leaf.words) > 1)
 
 
-def _says_little_if_constant(leaf: Leaf, role: Role) -> bool:
-    """Whether the same value in all records tells nothing. A status, a person or a city may be the same because the
-    caller asked for it."""
+def _is_uninformative_if_constant(leaf: Leaf, role: Role) -> bool:
+    """Whether the field tells nothing if all records have the same value. A status, a person or a city may be the same
+    because the caller asked for it."""
     if role is Role.STATE:
         return leaf.last in KINDS
     return role in (Role.MESSAGE, Role.PLAIN, Role.CHOICE) and FACETS.isdisjoint(leaf.words)
