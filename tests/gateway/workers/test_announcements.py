@@ -11,7 +11,7 @@ import pytest
 from django.test import override_settings
 
 from context_protection.breaker import Breaker
-from context_protection.stores.announcements import Announcements, Topic, _channel, _kept
+from context_protection.stores.announcements import Announcements, Topic, _channel, _kept_key
 from context_protection.stores.redis_client import connect
 from gateway.upstreams import shared_breakers
 from gateway.upstreams.shared_breakers import BreakerOutcome
@@ -79,7 +79,7 @@ def test_a_follower_that_fails_does_not_end_the_listening(store: str, caplog: py
 
 def test_what_is_not_json_does_not_end_the_listening(store: str, caplog: pytest.LogCaptureFixture):
     stranger, heard = connect(store), Queue[Any]()
-    stranger.hset(_kept("other"), "key", "riddle")
+    stranger.hset(_kept_key("other"), "key", "riddle")
     with listening() as one:
         later = Announcements()
         later.follow("other", Topic(heard.put, heard.put))
