@@ -58,7 +58,7 @@ def test_a_name_that_nothing_has_now_is_a_warning(file: Path):
 
 def test_a_file_that_contradicts_the_admin_is_invalid(file: Path):
     TokenBudget.objects.create(operation="list_bookings", token_budget_threshold=9500)
-    with pytest.raises(CommandError, match="for list_bookings"):
+    with pytest.raises(CommandError, match="applies to list_bookings"):
         run("check", str(file))
 
 

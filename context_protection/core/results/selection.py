@@ -166,7 +166,7 @@ def _not_there(path: str, value: Any, end: int) -> InvalidArgument:
             last = f"{before}[{len(elements) - 1}]"
             expected = f"an index, {before}[0] to {last}, or * for each"
             advice = f"Set path to {before}{'.' if before else ''}*."
-            return _wrong_path(path, f"path leads to a list {where}, without an index.", expected, advice)
+            return _wrong_path(path, f"path does not lead to an element of the list {where}.", expected, advice)
         case value:
             message = f"path continues {where}, but there is {_kind(value)}."
             return _wrong_path(path, message, "a path that ends there", f"Set path to {shown(before)}.")

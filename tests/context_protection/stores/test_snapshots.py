@@ -178,7 +178,7 @@ def test_a_redis_that_is_away_is_not_asked_for_every_page(caplog: pytest.LogCapt
     store.put(kept)
     for _ in range(20):
         assert store.get(kept.id) == kept
-    assert [record.message for record in caplog.records] == ["a store is away"]
+    assert [record.message for record in caplog.records] == ["a store is unavailable"]
 
 
 @pytest.mark.cluster

@@ -107,8 +107,8 @@ def test_rows_say_that_they_count_from_0_and_to_where():
     [
         ("guest.nots", "'nots', which does not exist at 'guest'", "Set path to guest.notes."),
         ("ide", "'ide', which does not exist at the top", "Set path to id."),
-        ("items[7].name", "at 'items' in a list", "Set path to items.*."),
-        ("items.name", "at 'items' in a list", "Set path to items.*."),
+        ("items[7].name", "an element of the list at 'items'", "Set path to items.*."),
+        ("items.name", "an element of the list at 'items'", "Set path to items.*."),
         ("items[0].nam", "'nam', which does not exist at 'items[0]'", "Set path to items[0].name."),
         ("id.below", "at 'id', but there is a number", "Set path to id."),
         ("none.below", "but there is null", "Set path to none."),

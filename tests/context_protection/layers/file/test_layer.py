@@ -140,7 +140,7 @@ INVALID = {
     "profiles: [booking]\n": "profiles: there is no profile 'booking'. Did you mean bookings?",
     "profiles: {bookings: 1}\n": "profiles: there is no profile",
     "global: {hardCap: 9000, hardCap: 9001}\n": "global.hardCap occurs twice; first in line 1.",
-    "global:\n  hardCap: 9000\n  hard_cap: 9000\n": "line 3: global.hard_cap is the setting of line 2 in another",
+    "global:\n  hardCap: 9000\n  hard_cap: 9000\n": "line 3: global.hard_cap repeats the setting in line 2 in another",
     "operations:\n  '': {hardCap: 9000}\n": "line 2: operations: the name '' must have 1 to 100 characters",
     f"operations:\n  {'x' * 101}: {{}}\n": "must have 1 to 100 characters",
     "<<: {global: {}}\n": "<<: there is no key '<<'.",
