@@ -36,7 +36,7 @@ def declared(annotation: Any) -> Any:
             Annotated[int, Figure("fetched", Group.ANSWER, unit=Unit.COUNT, tile="Fetched")],
             "needs is_totalled",
         ),
-        (Annotated[bool, Figure("fetched", Group.ANSWER, is_totalled=True)], "to be a number"),
+        (Annotated[bool, Figure("fetched", Group.ANSWER, is_totalled=True)], "must be a number"),
     ],
 )
 def test_an_incomplete_declaration_fails_when_it_is_imported(annotation: Any, complaint: str):
