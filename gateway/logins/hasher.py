@@ -20,9 +20,9 @@ class YieldingHasher(PBKDF2PasswordHasher):
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="hashing", initializer=_give_way)
+    return ThreadPoolExecutor(1, thread_name_prefix="hashing", initializer=_lower_priority)
 
 
-def _give_way() -> None:
+def _lower_priority() -> None:
     if sys.platform == "linux":  # only Linux has per-thread priorities
         os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)

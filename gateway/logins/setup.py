@@ -8,7 +8,7 @@ from gateway.logins import totp
 from gateway.upstreams.auth.vault import vault
 
 SALT = "gateway.logins.setup"
-LIVES_SECONDS = 3600
+VALID_SECONDS = 3600
 GROUP = 4
 
 
@@ -20,7 +20,7 @@ def offer(user: int) -> str:
 def opened(offered: str, user: int) -> str | None:
     """The secret; None if it was offered to another user, or more than an hour ago."""
     try:
-        whose, sealed = signing.loads(offered, salt=SALT, max_age=LIVES_SECONDS)
+        whose, sealed = signing.loads(offered, salt=SALT, max_age=VALID_SECONDS)
     except signing.BadSignature:
         return None
     return vault().open(sealed, upstream="the second factor") if whose == user else None

@@ -24,7 +24,7 @@ from gateway.logins.throttle import LockedOut
 unreported = method_decorator(sensitive_post_parameters("code", "setup"))  # masks these fields in error reports
 
 
-def tells_lockout(page: Callable[..., Any]) -> Any:
+def answers_lockout(page: Callable[..., Any]) -> Any:
     """Answers 429 with Retry-After when the page raises LockedOut."""
 
     @wraps(page)
@@ -72,7 +72,7 @@ class SluiceAdminSite(AdminSite):
 
         return prolonging
 
-    @tells_lockout
+    @answers_lockout
     @method_decorator(never_cache)
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         if request.method == "GET" and self.has_permission(request):
@@ -93,13 +93,13 @@ class SluiceAdminSite(AdminSite):
         )
         return page(request)
 
-    @tells_lockout
+    @answers_lockout
     @unreported
     @method_decorator(never_cache)
     def login_code(self, request: HttpRequest) -> HttpResponse:
         return code_page(request)
 
-    @tells_lockout
+    @answers_lockout
     @unreported
     @method_decorator(never_cache)
     def second_factor(self, request: HttpRequest) -> HttpResponse:
@@ -108,7 +108,7 @@ class SluiceAdminSite(AdminSite):
         sessions.prolong(request.session)
         return second_factor_page(request)
 
-    @tells_lockout
+    @answers_lockout
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         page = PasswordChangeView.as_view(
             form_class=partial(OwnPasswordForm, request=request),

@@ -60,7 +60,7 @@ _QUOTED = re.compile(
 )
 _ENTROPY = 4.5  # bits per character, above which a quoted text is random
 _RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?!\d+\.|[A-Za-z_]\w*\.[A-Za-z_])")
-_TELLING = re.compile(r"(?=.*[^A-Za-z]).{7,}")  # a value that is hidden in all lines of the text
+_HIDDEN_EVERYWHERE = re.compile(r"(?=.*[^A-Za-z]).{7,}")  # a value that is hidden in all lines of the text
 _MAY_BE_KEY = re.compile(r"(?=[^/\s]{0,200}\d)[^/\s]{16,}")
 _MAY_SET = re.compile(rf"(?:{_NAMES}|pass|auth|bearer|BEGIN )[\w.'\"\]-]{{0,60}}\s{{0,9}}[=:>]", re.IGNORECASE)
 _LONG_AND_MIXED = re.compile(r"(?=\S*\d)(?=\S*[A-Za-z])\S{24,}")
@@ -81,14 +81,14 @@ def sanitized(text: str, known: Iterable[str] = ()) -> str:
     text = _PRIVATE_KEY.sub(rf"\g<begin>{mark('private key')}", text)
     text = _KEY.sub(mark("key"), _PART_OF_KEY.sub(mark("key"), text))
     text = _IN_URL.sub(_without_password, text)
-    telling = {*known, *_by_form(text)}
+    everywhere = {*known, *_by_form(text)}
     lines = text.split("\n")
     for at, line in enumerate(lines):
         if _has_hint(line):
             values = set(_by_name(line[:_LONGEST_LINE]))
             lines[at] = _hidden(line, values)
-            telling.update(filter(_TELLING.fullmatch, values))
-    return _hidden("\n".join(lines), telling)
+            everywhere.update(filter(_HIDDEN_EVERYWHERE.fullmatch, values))
+    return _hidden("\n".join(lines), everywhere)
 
 
 def sanitized_name(name: str) -> str:
@@ -99,7 +99,7 @@ def sanitized_name(name: str) -> str:
 def assigned_in(lines: Iterable[str]) -> frozenset[str]:
     """The values, except plain words, that these lines assign to secret-like names. They must not be shown anywhere."""
     values = (each for line in lines if _has_hint(line) for each in _by_name(line[:_LONGEST_LINE]))
-    return frozenset(filter(_TELLING.fullmatch, values))
+    return frozenset(filter(_HIDDEN_EVERYWHERE.fullmatch, values))
 
 
 def may_set_secret(line: str) -> bool:

@@ -50,7 +50,7 @@ class Experiment(models.Model):
     cutoff = models.FloatField(default=0.5, editable=False)
     salt = models.CharField(max_length=32, default=new_salt, editable=False)
 
-    has_own_steps_back = True  # a rollback of the configuration leaves it alone
+    is_left_out_of_rollbacks = True
 
     history = HistoricalRecords()
 

@@ -96,7 +96,7 @@ def _models(label: str) -> list[type[models.Model]]:
     """The models that have a history, or the one of this label. Models that a rollback leaves alone are left out."""
     known = {each._meta.label_lower: each for each in registered_models.values()}
     chosen = [model for name, model in sorted(known.items()) if label in ("", name)]
-    return [model for model in chosen if not getattr(model, "has_own_steps_back", False)]
+    return [model for model in chosen if not getattr(model, "is_left_out_of_rollbacks", False)]
 
 
 def _differing(model: type[models.Model], moment: datetime, key: str) -> Iterator[ObjectRollback | str]:

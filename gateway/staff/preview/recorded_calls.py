@@ -19,7 +19,7 @@ from telemetry.models import CallArguments, TelemetryRecord
 from telemetry.queries import Selection, Span, select
 
 MONTH = timedelta(days=30)
-LOOKED_AT = 60  # newest calls that are read
+NEWEST = 60  # calls that are read
 OFFERED = 12
 CURSOR = "cursor"
 
@@ -43,7 +43,7 @@ def recorded_calls(operation: Operation, *, may_see_values: bool) -> Sequence[Re
     """The newest of these calls, newest first."""
     now = timezone.now()
     calls = select(Span.of(now - MONTH, now), Selection().and_also(tool=operation.name))
-    records = calls.exclude(outcome=CallOutcome.ERROR).order_by("-created_at", "-pk")[:LOOKED_AT]
+    records = calls.exclude(outcome=CallOutcome.ERROR).order_by("-created_at", "-pk")[:NEWEST]
     measured = [record.measurement for record in records if CURSOR not in _names(record.measurement)]
     kept = _kept([each.request_id for each in measured])
     found = [call for each in measured if (call := _call(operation, each, kept, may_see_values=may_see_values))]

@@ -18,19 +18,19 @@ OFTEN, SELDOM = timedelta(seconds=5), timedelta(seconds=30)  # between two check
 logger = logging.getLogger(__name__)
 
 
-def look_every(rollout: Rollout, now: datetime) -> timedelta:
+def check_interval(rollout: Rollout, now: datetime) -> timedelta:
     """Checks are frequent when a step begins: that is when faults appear, and a check then reads few calls."""
     since = rollout.step_since
     return OFTEN if since is not None and now - since < FRESH else SELDOM
 
 
-def next_look(rollout: Rollout, now: datetime) -> datetime | None:
+def next_check(rollout: Rollout, now: datetime) -> datetime | None:
     """When the next check is due; None if the rollout is not running. It may be in the past, if beat has not run
     since."""
     if rollout.state != RolloutState.RUNNING:
         return None
     last = rollout.checked_at or rollout.step_since
-    return now if last is None else last + look_every(rollout, now)
+    return now if last is None else last + check_interval(rollout, now)
 
 
 def check_rollouts(now: datetime | None = None) -> None:
@@ -46,14 +46,14 @@ def check_rollouts(now: datetime | None = None) -> None:
             except steps.StepRefused:  # somebody paused or aborted it meanwhile
                 continue
             except ValidationError as error:
-                _say(rollout, f"The values cannot become a budget: {' '.join(error.messages)}", now)
+                _store_verdict(rollout, f"The values cannot become a budget: {' '.join(error.messages)}", now)
             except Exception:
                 logger.exception("rollout not judged", extra={"rollout": rollout.name})
-                _say(rollout, "The calls could not be judged. The next check tries again.", now)
+                _store_verdict(rollout, "The calls could not be judged. The next check tries again.", now)
 
 
 def _is_due(rollout: Rollout, now: datetime) -> bool:
-    last, pause = rollout.checked_at, look_every(rollout, now)
+    last, pause = rollout.checked_at, check_interval(rollout, now)
     return last is None or pause == OFTEN or now - last >= pause
 
 
@@ -70,9 +70,9 @@ def _check(rollout: Rollout, now: datetime) -> None:
         logger.warning("rollout rolled back", extra={"rollout": rollout.name, "reason": found.reason})
     elif found.advice is Advice.ADVANCE:
         steps.advance(rollout.pk, f"Automatic: {found.reason}")
-    _say(rollout, found.reason, now)
+    _store_verdict(rollout, found.reason, now)
 
 
-def _say(rollout: Rollout, reason: str, now: datetime) -> None:
+def _store_verdict(rollout: Rollout, reason: str, now: datetime) -> None:
     """Stores the reason, without a history entry because no behaviour changes."""
     Rollout.objects.filter(pk=rollout.pk).update(verdict=reason[:300], checked_at=now)

@@ -59,7 +59,7 @@ class Rollout(models.Model):
     verdict = models.CharField(max_length=300, blank=True, editable=False, help_text="Why it is where it is.")
     checked_at = models.DateTimeField(null=True, editable=False)
 
-    has_own_steps_back = True  # a rollback of the configuration leaves it alone
+    is_left_out_of_rollbacks = True
 
     history = HistoricalRecords(excluded_fields=["checked_at", "verdict"])
 

@@ -20,7 +20,7 @@ from context_protection.reasons import REASON_NEEDED, reason_in
 from gateway.staff.budgets import budget_page, scopes
 from gateway.staff.rollouts import steps
 from gateway.staff.rollouts.assignment import is_included
-from gateway.staff.rollouts.evaluation import judged, look_every, next_look
+from gateway.staff.rollouts.evaluation import check_interval, judged, next_check
 from gateway.staff.rollouts.forms import RolloutForm
 from gateway.staff.rollouts.guardrails import GuardrailReading, Standing
 from gateway.staff.rollouts.models import Rollout, RolloutState
@@ -48,12 +48,12 @@ STANDINGS: Mapping[Standing, State] = {
 
 @dataclass(frozen=True, slots=True)
 class RolloutAction:
-    """A button. `states`: in which it is offered. `said`: the message after the action."""
+    """A button. `states`: in which it is offered. `message`: shown after the action."""
 
     label: str
     states: tuple[RolloutState, ...]
     run: Callable[[int, str], Rollout]
-    said: str
+    message: str
 
 
 ACTIONS: Mapping[str, RolloutAction] = {
@@ -157,7 +157,7 @@ def act(request: HttpRequest, address: Address, name: str, action: str) -> HttpR
         return back
     try:
         chosen.run(found.pk, reason)
-        messages.success(request, chosen.said)
+        messages.success(request, chosen.message)
     except steps.StepRefused as refused:
         messages.error(request, str(refused))
     except ValidationError as error:
@@ -180,12 +180,12 @@ def _checks(found: Rollout, now: datetime) -> str:
     """Checked 14:02:37; the next check is at 14:03:07, every 30 seconds. The next step begins at 14:31:00 at the
     earliest."""
     checked = f"Checked {wording.moment(found.checked_at)}. " if found.checked_at else ""
-    due = next_look(found, now)
+    due = next_check(found, now)
     if due is None:
         return f"{checked}No check while it is paused." if found.state == RolloutState.PAUSED else ""
     if now - due > LATE:
         return f"{checked}The next check was due at {wording.moment(due)}: is beat running?"
-    every = wording.plural(look_every(found, now).seconds, "second")
+    every = wording.plural(check_interval(found, now).seconds, "second")
     checks = f"{checked}Next check at {wording.moment(max(due, now))}, every {every}."
     earliest = found.earliest_next
     if earliest is None or earliest <= now or found.is_last_step:

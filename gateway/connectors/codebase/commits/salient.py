@@ -35,7 +35,7 @@ def gained_tests(file: FileChange) -> tuple[str, ...]:
     return tuple(name for name in dict.fromkeys(sides["+"]) if name not in sides["-"] and name not in sides[" "])
 
 
-def turned(file: FileChange) -> tuple[str, str] | None:
+def replaced_word(file: FileChange) -> tuple[str, str] | None:
     """(old, new) if the whole change consists of replacing the word `old` by `new`."""
     pairs: Counter[tuple[str, str]] = Counter()
     for hunk in file.hunks:
@@ -44,27 +44,27 @@ def turned(file: FileChange) -> tuple[str, str] | None:
         if len(removed) != len(added) or len(removed) > 20:
             return None
         for old, new in zip(removed, added, strict=True):
-            pair = _turned(old, new)
+            pair = _replaced_word_in(old, new)
             if pair is None:
                 return None
             pairs[pair] += 1
     return next(iter(pairs)) if len(pairs) == 1 else None
 
 
-def first_turned(file: FileChange) -> tuple[str, str] | None:
+def first_replaced_word(file: FileChange) -> tuple[str, str] | None:
     """(old, new) of the first replaced line that differs in only one word or number. Hunks that add more or fewer lines
     than they remove are skipped."""
     for hunk in file.hunks:
         removed = [line.text for line in hunk.lines if line.mark == "-"]
         added = [line.text for line in hunk.lines if line.mark == "+"]
         if len(removed) == len(added):
-            pairs = (_turned(old, new, _WORD_OR_NUMBER) for old, new in zip(removed, added, strict=True))
+            pairs = (_replaced_word_in(old, new, _WORD_OR_NUMBER) for old, new in zip(removed, added, strict=True))
             if pair := next(filter(None, pairs), None):
                 return pair
     return None
 
 
-def _turned(old: str, new: str, word: re.Pattern[str] = _WORD) -> tuple[str, str] | None:
+def _replaced_word_in(old: str, new: str, word: re.Pattern[str] = _WORD) -> tuple[str, str] | None:
     if max(len(old), len(new)) > _LONG or may_set_secret(old) or may_set_secret(new):
         return None
     before, after = word.findall(old), word.findall(new)

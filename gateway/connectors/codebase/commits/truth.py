@@ -19,7 +19,7 @@ _PIECE = re.compile(
 _ADDING = frozenset(("add", "use", "mention", "cover"))
 _REMOVING = frozenset(("remove", "drop", "delete"))
 _OTHER = {"add": "-", **dict.fromkeys(_REMOVING, "+")}
-_TURNING = frozenset(("rename", "change"))  # from the old name to the new one
+_REPLACING = frozenset(("rename", "change"))  # from the old name to the new one
 
 
 class Truth:
@@ -91,11 +91,11 @@ def _claims(text: str) -> Iterator[_Claim]:
         if not word:
             yield _Claim(piece["quoted"] or (piece["said"] or piece["name"]).strip(), side, verb if side != " " else "")
         elif word == "to":
-            side = "+" if verb in _TURNING or verb == "bump" else " "
+            side = "+" if verb in _REPLACING or verb == "bump" else " "
         elif word == "from":
             side = "-" if verb == "bump" else " "
         else:
-            side = "+" if word in _ADDING else "-" if word in _REMOVING or word in _TURNING else " "
+            side = "+" if word in _ADDING else "-" if word in _REMOVING or word in _REPLACING else " "
             verb = word
 
 

@@ -4,7 +4,7 @@ import stat
 
 from gateway.connectors.codebase.commits.facts import FileFacts
 from gateway.connectors.codebase.commits.quoting import listed, quoted
-from gateway.connectors.codebase.commits.salient import first_turned, gained_tests, salient, turned
+from gateway.connectors.codebase.commits.salient import first_replaced_word, gained_tests, replaced_word, salient
 from gateway.connectors.codebase.git.changes import ChangeKind, FileChange
 from gateway.connectors.codebase.tree.path_kinds import PathKind
 
@@ -65,7 +65,7 @@ def _definitions(file: FileFacts, *, truncated: bool) -> list[str]:
 
 
 def _words(file: FileFacts) -> list[str]:
-    if pair := turned(file.change):
+    if pair := replaced_word(file.change):
         return [f"change {quoted(pair[0])} to {quoted(pair[1])}"]
     if file.change.kind is not ChangeKind.MODIFIED:
         return []
@@ -86,11 +86,11 @@ def main_sentences(file: FileFacts, kind: str, where: str, *, truncated: bool) -
         found += [f"delete {quoted(change.path)}", f"delete {quoted(where)}"]
     if change.kind is ChangeKind.MODIFIED and not file.plus + file.minus and (became := _became(change)):
         found += [f"make {quoted(change.path)} {became}", f"make {quoted(where)} {became}"]
-    if pair := turned(change):
+    if pair := replaced_word(change):
         found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}{at}")
         found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}")
     found += _of_definitions(file, kind, at, truncated=truncated)
-    if not turned(change) and file.plus + file.minus <= _FEW_LINES and (pair := first_turned(change)):
+    if not replaced_word(change) and file.plus + file.minus <= _FEW_LINES and (pair := first_replaced_word(change)):
         found.append(f"change {quoted(pair[0])} to {quoted(pair[1])}{at}")
     verb = "mention" if file.kind is PathKind.DOCS or file.comments_only else "use"
     if change.kind is ChangeKind.ADDED:

@@ -26,7 +26,7 @@ class IndexingProcess:
     """The child process. It starts with the first `advance`, which takes half a second, and ends with its parent."""
 
     def __init__(self) -> None:
-        self._children = ChildProcesses(1, _be_nice)
+        self._children = ChildProcesses(1, _lower_priority)
 
     def advance(self, root: Path, place: IndexPlace, seconds: float, grace: float = GRACE) -> Advance:
         """Like indexer.advance. Blocks for about `seconds`. Raises nothing: if the process fails, hangs or ends, the
@@ -67,7 +67,7 @@ def _keep(places: Set[IndexPlace]) -> None:
     indexer.keep(places)
 
 
-def _be_nice() -> None:
+def _lower_priority() -> None:
     os.nice(NICENESS)
 
 

@@ -55,5 +55,5 @@ def _use(prompt: ModelPrompt, text: str) -> TokenUse:
 def _reason(error: types.ErrorData, lacking: str) -> str:
     if lacking:
         return f"this call's client, or the connection to it, does not offer {lacking}"
-    said = "".join(each if each.isprintable() else " " for each in error.message)[:_LONGEST_REASON]
-    return f'the client answered "{said}"'
+    message = "".join(each if each.isprintable() else " " for each in error.message)[:_LONGEST_REASON]
+    return f'the client answered "{message}"'

@@ -26,7 +26,7 @@ the question, the answer is the empty text. What the caller knows already only e
 """
 _FORM = AnswerForm({"answer": LONGEST_ANSWER})
 _CITED = re.compile(r":(?P<start>\d+)(?:[-–](?P<end>\d+))?")
-_GOES_ON = re.compile(r"[\w./\\-]\Z")  # before a path: it is only the end of a longer path
+_PATH_CHARACTER = re.compile(r"[\w./\\-]\Z")  # before a path: it is only the end of a longer path
 # An address with a scheme, a host with a path, an e-mail address, or the target of a Markdown link.
 _ADDRESS = re.compile(r"\w+://[^\s)]+|\bwww\.[^\s)]+|\b[\w-]+(?:\.[\w-]+)+/[^\s)]*|[\w.+-]+@[\w.-]+|(?<=\]\()[^\s)]+")
 _AFTER_ADDRESS = ".,:;!?`\"'>”“»"
@@ -65,7 +65,7 @@ class AnswerEvidence:
 
     def _path_before(self, text: str, first: int, last: int) -> str:
         for path, start, end in self.places:
-            is_path = text.endswith(path) and not _GOES_ON.search(text.removesuffix(path))
+            is_path = text.endswith(path) and not _PATH_CHARACTER.search(text.removesuffix(path))
             if is_path and start <= first <= last <= end:
                 return path
         place = f"{text.split()[-1] if text.split() else ''}:{first}-{last}"
