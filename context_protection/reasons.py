@@ -8,7 +8,7 @@ from django.db import models
 
 REASON = "change_reason"  # the name of the form's field
 LONGEST_REASON = 100  # characters, as wide as django-simple-history's column
-REASON_NEEDED = "Say why: this change is kept in History with its reason."
+REASON_NEEDED = "Give a reason. History keeps it with this change."
 
 
 def reason_field(*, is_required: bool = False) -> forms.CharField:
@@ -17,7 +17,7 @@ def reason_field(*, is_required: bool = False) -> forms.CharField:
         label="Reason",
         max_length=LONGEST_REASON,
         required=is_required,
-        help_text="Why this changes. Kept in History.",
+        help_text="The reason for this change. Kept in History.",
         widget=forms.TextInput({"size": 60, "autocomplete": "off"}),
         error_messages={"required": REASON_NEEDED},
     )

@@ -18,4 +18,4 @@ def _of_file() -> list[str]:
 
 
 def _of_budget(scope: str, sentences: list[str]) -> str:
-    return f"The budget for {scope} is not used: {' '.join(sentences)} The last valid one stays."
+    return f"The budget for {scope} is not used: {' '.join(sentences)} The last valid one stays in force."

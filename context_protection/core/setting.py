@@ -111,7 +111,7 @@ class Setting:
     def misplaced(self, breadth: Breadth) -> str:
         """Why a budget of this breadth cannot have the setting; "" if it can."""
         if self.one_operation_only and breadth is not Breadth.OPERATION:
-            return "operations differ in it. Set it for one operation."
+            return "each operation needs its own value. Set it for one operation."
         if self.whole_connectors_only and breadth in (Breadth.PATTERN, Breadth.OPERATION):
             return "one query can join the results of several operations. Set it for all of them or for a connector."
         return ""

@@ -76,7 +76,7 @@ def check_reading(rows: QuerySet[Any], columns: Sequence[QueryColumn], parameter
     in_json = [column.name for column in columns if not column.column]
     if in_json:
         names = ", ".join(str(shown(name)) for name in dict.fromkeys(in_json))
-        fields = "Add conditions to where, for example on a date or an id, or ask for canonical fields alone."
+        fields = "Add conditions to where, for example on a date or an id, or use only canonical fields."
         _check_count(rows, names, parameter, names, fields)
 
 

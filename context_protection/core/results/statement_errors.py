@@ -70,7 +70,7 @@ def rejected(
             return wrong("One row of the answer is too large.", "sql_too_large", sql, "smaller rows", suggestion)
         case "wide":
             expected = f"at most {position:,} columns; columns of the same name count separately"
-            suggestion = "Name the columns that you need, or ask in several statements."
+            suggestion = "Select only the columns that you need, or use several statements."
             return wrong(f"The statement has {detail} columns.", "sql_too_wide", sql, expected, suggestion)
         case "time_zone":
             suggestion = "Cast it: CAST(… AS TIMESTAMP), or AS DATE."
@@ -160,7 +160,7 @@ def _instead_of(column: str, near: Collection[str]) -> str:
         return f"Write '{column}' in single quotes: without them it is a column."
     if near:
         return f"Did you mean {' or '.join(near)}?"
-    return 'Choose from those listed; quote names with other than a-z as "…".'
+    return 'Choose from those listed. Put names with characters other than a-z in "double quotes".'
 
 
 def _nearest(name: str, tables: Tables, *, with_table: bool) -> list[str]:

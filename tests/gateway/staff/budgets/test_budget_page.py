@@ -207,7 +207,7 @@ def test_a_recommendation_is_tried_and_taken(admin_client: Client):
         ({"token_budget_threshold": 20_000}, "hardCap (12,000) is below tokenBudgetThreshold (20,000)"),
         ({"token_budget_threshold": 5}, "tokenBudgetThreshold is 5; it must be from 100 to 25,000."),
         ({"hard_cap": 25_000, "change_reason": "large"}, "25,000 is Claude Code's own default limit"),
-        ({"hard_cap": 25_000, "is_confirmed": "on"}, "Say why"),
+        ({"hard_cap": 25_000, "is_confirmed": "on"}, "Give a reason"),
     ],
 )
 def test_what_is_refused(admin_client: Client, values: dict[str, Any], sentence: str):

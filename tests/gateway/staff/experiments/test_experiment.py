@@ -136,7 +136,7 @@ def test_an_engineer_makes_starts_and_ends_one(engineer: Client, commits: Any):
         "main_measure": "tokens_per_task",
         "planned_days": 14,
     }
-    assert "Say why" in engineer.post(f"{PAGES}new/", sent).content.decode()
+    assert "Give a reason" in engineer.post(f"{PAGES}new/", sent).content.decode()
     with commits():
         engineer.post(f"{PAGES}new/", {**sent, "reason": "to know"})
         engineer.post(f"{PAGES}on-off/act/", {"do": "start"})

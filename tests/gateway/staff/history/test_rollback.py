@@ -178,7 +178,7 @@ def test_the_next_call_obeys_a_rollback(ops: Client, doors: Doors, django_captur
     plan = page.context["digest"]
     refused = ops.post(address, {"plan": plan})
     assert refused.status_code == 400
-    assert "Say why" in refused.content.decode()
+    assert "Give a reason" in refused.content.decode()
     assert policy_for("get_booking").token_budget_threshold == 3000
     with django_capture_on_commit_callbacks(execute=True):
         done = ops.post(address, {"plan": plan, "reason": "calls failed"}, follow=True)

@@ -102,7 +102,7 @@ def test_a_revocation_says_what_it_stops_and_needs_a_reason(admin_client: Client
     shown = words(admin_client.get(page))
     assert "ci-bot made 3 calls in 24 h, the last at" in shown
     assert "They will fail with 401 at once; open connections close within 2 s." in shown
-    assert "Say why" in words(admin_client.post(page, {"change_reason": " "}))
+    assert "Give a reason" in words(admin_client.post(page, {"change_reason": " "}))
     assert caller_of_key(secret).name == "ci-bot"
     assert admin_client.post(page, {"change_reason": "not used"}).status_code == 302
     revisions.bump()

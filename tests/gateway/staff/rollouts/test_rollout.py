@@ -272,7 +272,7 @@ def test_ops_make_start_and_abort_one_with_reasons(ops: Client, keys: list[str],
         made = ops.post(f"{PAGES}new/", sent)
     assert made.headers["Location"] == f"{PAGES}tables/"
     assert Rollout.objects.get().values == {"list_format": "table"}
-    assert "Say why" in ops.post(f"{PAGES}tables/start/", {}, follow=True).content.decode()
+    assert "Give a reason" in ops.post(f"{PAGES}tables/start/", {}, follow=True).content.decode()
     assert Rollout.objects.get().state == "draft"
     with commits():
         page = ops.post(f"{PAGES}tables/start/", {"reason": "go"}, follow=True).content.decode()
@@ -294,7 +294,7 @@ def test_ops_make_start_and_abort_one_with_reasons(ops: Client, keys: list[str],
         ("list_format", "", "Nothing would change"),
         ("default_page_size", "0", "must be from 1 to 1,000"),
         ("name", "new", "Choose another name"),
-        ("reason", "", "Say why"),
+        ("reason", "", "Give a reason"),
     ],
 )
 def test_a_bad_form_says_what_is_wrong(ops: Client, field: str, value: str, said: str):

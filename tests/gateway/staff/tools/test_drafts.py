@@ -169,7 +169,7 @@ def test_a_reason_is_required_for_writes_and_flips(
     assert is_on(tool) is (what == "neither")
     assert answer.status_code == (302 if what == "neither" else 422)
     if what != "neither":
-        assert "Say why" in words(answer)
+        assert "Give a reason" in words(answer)
 
 
 def test_a_flip_of_one_key_alone_is_named(admin_client: Client, reader: McpTool, settings: Any):
