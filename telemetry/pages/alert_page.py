@@ -94,8 +94,8 @@ def _steps(alert: Alert, now: datetime) -> list[HistoryLine]:
         for sent in transition.notifications.all():
             at = sent.sent_at or sent.queued_at
             tried = f", {words.plural(sent.attempts, 'attempt')}" if sent.attempts > 1 else ""
-            told = f"{sent.channel}: {sent.get_state_display().lower()}{tried}"
-            steps.append((at, HistoryLine(clock_with_seconds(at, now), told, detail=sent.result)))
+            delivery = f"{sent.channel}: {sent.get_state_display().lower()}{tried}"
+            steps.append((at, HistoryLine(clock_with_seconds(at, now), delivery, detail=sent.result)))
     return [step for _, step in sorted(steps, key=lambda step: step[0])]
 
 

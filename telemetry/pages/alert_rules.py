@@ -38,7 +38,7 @@ class RuleLine:
     shape: State
     state: str
     sentence: str
-    told: str
+    notifies: str
     link: str
     week: Strip | None  # None: no alert in it
 
@@ -90,7 +90,7 @@ def _line(rule: AlertRule, week: Strip | None) -> RuleLine:
         shape=shape_of(worst) if worst else (State.OK if rule.is_enabled else State.SILENCED),
         state=str(worst.get_state_display()) if worst else ("Normal" if rule.is_enabled else "Off"),
         sentence=_capital(words.condition_sentence(condition)),
-        told=", ".join(channels) or "nobody",
+        notifies=", ".join(channels) or "nobody",
         link=links.rule(rule),
         week=week,
     )

@@ -34,5 +34,5 @@ def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
 def _sentence(condition: RuleCondition, total: int, by_address: Sequence[tuple[str, int]]) -> str:
     limit, window = words.amount(condition.limit, condition.declared.unit), words.span(condition.window)
     named = ", ".join(f"{address} {times:,}" for address, times in by_address[:NAMED_ADDRESSES])
-    told = f"{words.plural(total, 'call')} in {window} came with a key that is refused (limit {limit})"
-    return f"{told}: {named}." if named else f"{told}."
+    counted = f"{words.plural(total, 'call')} in {window} came with a key that is refused (limit {limit})"
+    return f"{counted}: {named}." if named else f"{counted}."
