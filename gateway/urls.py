@@ -12,6 +12,8 @@ from gateway.pages.health import health, metrics
 from gateway.pages.home import home
 from gateway.pages.visitors import known_visitors_only
 
+admin.autodiscover()  # here, not at the start: most processes answer no page of the admin
+
 urlpatterns = [
     path("", home, name="home"),
     path("admin/keys/", include("gateway.staff.keys.urls")),

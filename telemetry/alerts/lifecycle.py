@@ -107,7 +107,7 @@ def _mark(alert: Alert, verb: str, now: datetime) -> None:
         subject=alert.subject,
         summary=f"{alert.title} {verb}",
         reason=alert.message,
-        link=links.alert(alert),
+        object=links.object_of(alert),
     )
 
 

@@ -7,11 +7,26 @@ from django.conf import settings
 from django.urls import NoReverseMatch, reverse
 
 from telemetry.alerts.conditions import condition_of
+from telemetry.models import Event
 from telemetry.models.alerts import Alert, AlertRule
+
+OBJECT = f"{Alert._meta.label_lower}:"
 
 
 def alert(of: Alert) -> str:
     return _page("telemetry:alert", of.pk)
+
+
+def object_of(alert: Alert) -> str:
+    """What an event stores instead of the page's address: to find that would load the pages into a process that only
+    checks alerts (15 MB)."""
+    return f"{OBJECT}{alert.pk}"
+
+
+def of_event(event: Event) -> str:
+    """The page that shows more of an event."""
+    is_alert = event.object.startswith(OBJECT)
+    return _page("telemetry:alert", event.object.removeprefix(OBJECT)) if is_alert else event.link
 
 
 def rule(of: AlertRule) -> str:

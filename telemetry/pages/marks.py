@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from telemetry import events, page_memory
+from telemetry.alerts import links
 from telemetry.models import Event
 from telemetry.pages.charts import Mark
 
@@ -21,7 +22,7 @@ def marks(since: datetime, until: datetime, subjects: Sequence[str] = ()) -> tup
 
 
 def mark_of(event: Event) -> Mark:
-    return Mark(event.at, event.kind, _words(event), event.link)
+    return Mark(event.at, event.kind, _words(event), links.of_event(event))
 
 
 def _words(event: Event) -> str:

@@ -86,6 +86,7 @@ def test_a_hundred_mixed_calls_with_six_oversized_raise_one_alert_that_names_the
         "Too many oversized answers fires",
         "Too many oversized answers recovered",
     ]
+    assert {links.of_event(event) for event in Event.objects.filter(kind="A")} == {f"/telemetry/alerts/{alert.pk}/"}
 
 
 @pytest.mark.parametrize(
