@@ -6,10 +6,9 @@ from io import StringIO
 
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from gateway.access.models import ApiKey
+from gateway.process.migrated import is_migrated
 
 FIRST = "admin"
 FIRST_KEY = "first-key"
@@ -44,11 +43,6 @@ def is_over() -> bool:
 def migrate() -> None:
     if not is_migrated():
         call_command("migrate", verbosity=0)
-
-
-def is_migrated() -> bool:
-    executor = MigrationExecutor(connection)
-    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
 def _has_accounts() -> bool:

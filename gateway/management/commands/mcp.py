@@ -7,8 +7,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from context_protection.core.errors import NotAuthenticated
 from context_protection.stores.snapshots import write_behind
@@ -17,6 +15,7 @@ from gateway.catalog.caller import Caller
 from gateway.mcp.stdio import serve_stdio
 from gateway.mcp.transport_config import InvalidTransport, ServedTransport, TransportConfig
 from gateway.process import web
+from gateway.process.migrated import is_migrated
 from gateway.tracing import export
 from telemetry import recorder
 
@@ -67,8 +66,7 @@ class Command(BaseCommand):
             export.stop()
 
     def _check_database(self) -> None:
-        executor = MigrationExecutor(connection)
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        if not is_migrated():
             raise CommandError("The database is not set up. Start Sluice once with `make run`, or: manage.py migrate")
 
     def _caller(self) -> Caller:

@@ -14,6 +14,7 @@ from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
 from gateway.process.embedded_worker import worker_and_beat
 from gateway.process.fork import in_a_fork
+from gateway.process.migrated import is_migrated
 
 MOST_WORKERS = 64
 NO_PROXY = (
@@ -61,7 +62,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         base = web.address(host, listener)
         if options["web_only"]:
-            if not first_start.is_migrated():
+            if not is_migrated():
                 in_a_fork(first_start.migrate)  # creates no account: several of these processes may start at once
         else:
             credentials = None if first_start.is_over() else in_a_fork(first_start.prepare)

@@ -14,7 +14,10 @@ import gateway.asgi
 print(gc.isenabled(), gc.get_freeze_count() > 100_000)
 print([name for name in sys.argv[1:] if sys.modules.get(name)])
 """
-LATE = ("ctok", "redis", "psycopg", "pygit2", "duckdb", "aiohttp", "requests", "rich", "gateway.urls")
+LATE = (
+    *("ctok", "redis", "psycopg", "pygit2", "duckdb", "aiohttp", "requests", "rich", "httpcore2"),
+    *("gateway.urls", "gateway.logins.site", "telemetry.admin", "telemetry.migrations.0001_initial"),
+)
 
 
 def test_an_embedded_server_loads_before_it_listens_only_what_it_needs(tmp_path: Path):
