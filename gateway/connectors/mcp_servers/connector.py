@@ -30,15 +30,15 @@ def switches() -> list[SwitchRow]:
 
 
 async def start() -> None:
-    from gateway.connectors.mcp_servers.refresh import refreshing
+    from gateway.connectors.mcp_servers.first_server import first_server
 
-    await refreshing.start()
+    await first_server.start()
 
 
 async def stop() -> None:
-    from gateway.connectors.mcp_servers.refresh import refreshing
+    from gateway.connectors.mcp_servers.first_server import first_server
 
-    await refreshing.stop()
+    await first_server.stop()
 
 
 CONNECTOR = Connector(name=NAME, source=operations, probes=probes, switches=switches, start=start, stop=stop)
