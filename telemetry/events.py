@@ -92,7 +92,7 @@ def end_breakers(pid: int, *, since: datetime, at: datetime) -> None:
         if event.after == Event.OPEN:
             record(
                 kind=EventKind.BREAKER,
-                summary=f"The process that left {name} alone has ended.",
+                summary=f"The process that paused calls to {name} has ended.",
                 at=max(at, event.at),
                 subject_type=event.subject_type,
                 subject=name,

@@ -48,13 +48,13 @@ def sluice(readings: Readings) -> Light:
     mean = readings.recent.own_mean(SOME_MINUTES)
     facts: tuple[str, ...] = (f"own errors {wording.whole(own_errors)}", f"mean {wording.milliseconds(mean)}")
     if _is_database_down(readings):
-        facts = ("database away", *facts)
+        facts = ("database down", *facts)
     return Light(Component.SLUICE, "Sluice", judgement.state, facts, judgement.said, judgement.bad_share)
 
 
 def _sluice_judgement(readings: Readings) -> Judgement:
     if _is_database_down(readings):
-        return Judgement(State.DOWN, "Sluice does not reach its database")
+        return Judgement(State.DOWN, "Sluice cannot reach its database")
     calls = readings.recent.calls(SOME_MINUTES)
     if calls < ENOUGH_CALLS:
         return Judgement(State.OK)

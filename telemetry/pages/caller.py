@@ -89,7 +89,7 @@ def _facts(known: facts.KeyFacts | None, seen: CallFigures, last_used: str | Non
         Fact("Refused by a limit", wording.whole(refused)),
     ]
     if known is None:
-        return [Fact("Key", "none has this name now"), *found]
+        return [Fact("Key", "no key has this name now"), *found]
     if known.revoked_at:
         state = Fact("Revoked", wording.minute(known.revoked_at), known.edit)
     elif known.expires_at and known.expires_at <= now:
@@ -98,7 +98,7 @@ def _facts(known: facts.KeyFacts | None, seen: CallFigures, last_used: str | Non
         state = Fact("Active, expires", wording.minute(known.expires_at), known.edit)
     else:
         state = Fact("Active, expires", "never", known.edit)
-    return [state, Fact("Made", wording.minute(known.created_at)), *found]
+    return [state, Fact("Created", wording.minute(known.created_at)), *found]
 
 
 def _clients(address: Address, selection: Selection, name: str) -> Table:

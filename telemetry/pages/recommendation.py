@@ -114,7 +114,7 @@ def recommend_fields(used: DrillDowns, present: Sequence[str]) -> tuple[tuple[st
         kept = f"The fields of {wording.whole(used.known)} of these calls are known, too few ({FEWEST_SHORT} needed)"
         return (
             (),
-            f"{said} {kept}: keep the arguments of successful calls of this tool to learn them."
+            f"{said} {kept}: store the arguments of this tool's successful calls to learn them."
             if used.followed
             else said,
         )

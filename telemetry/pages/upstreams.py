@@ -88,7 +88,7 @@ def _table(address: Address, reports: Mapping[str, UpstreamReport], seen: Lights
         columns=COLUMNS,
         rows=rows,
         sort="-calls",
-        note="Calls are what clients made; requests are what was sent to the upstream for them, tries included.",
+        note="Calls: made by clients. Requests: sent to the upstream for these calls, including repeated ones.",
         empty="No upstream is connected, and no call needed one.",
     )
 
