@@ -104,7 +104,7 @@ class ToolDefinition:
         parameters = self.parameters if self.shown is None else self.shown
         every = self._without_secrets({**parameters, **self._protection(policy)})
         plain = self.plain | RESERVED | ({SEARCH} if self.takes_search else frozenset())
-        listed = {name: _lean(each) if name in plain else each for name, each in every.items()}
+        listed = {name: _shortened(each) if name in plain else each for name, each in every.items()}
         return self._object({name: each for name, each in listed.items() if name not in self.without_effect})
 
     def _protection(self, policy: Policy) -> dict[str, Any]:
@@ -128,7 +128,7 @@ MOST_NAMES = 2  # names in the example of `fields`
 MOST_CHOICES, SOME_CHOICES = 6, 2  # an enumeration of more than MOST_CHOICES is listed as SOME_CHOICES examples
 
 
-def _lean(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _shortened(schema: Mapping[str, Any]) -> dict[str, Any]:
     lean = {keyword: value for keyword, value in schema.items() if keyword not in _UNLISTED}
     if len(lean.get("enum", ())) > MOST_CHOICES:
         lean["examples"] = list(lean.pop("enum"))[:SOME_CHOICES]

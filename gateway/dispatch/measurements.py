@@ -243,11 +243,11 @@ def _names(names: tuple[Any, ...]) -> str:
 
 def _of_call(facts: tuple[Any, ...]) -> dict[str, Any]:
     figures = dict(zip(CALL, facts, strict=True))
-    return figures | {name: _own_word(figures[name]) for name in ("client", "client_version")}
+    return figures | {name: _cleaned_name(figures[name]) for name in ("client", "client_version")}
 
 
 @lru_cache(maxsize=1024)
-def _own_word(text: str) -> str:
+def _cleaned_name(text: str) -> str:
     """The client's name or version, cleaned, because a client may send any text."""
     return cleaned(text, ())
 

@@ -42,10 +42,10 @@ def is_marked(name: str, caller: Caller) -> bool:
 
 def _marked(name: str, caller: Caller) -> Mapping[str, Any] | None:
     operation = catalogue.find(name, caller.tools.hidden)
-    return _if_marked(operation) if operation is not None else None
+    return _schema_if_marked(operation) if operation is not None else None
 
 
 @lru_cache(maxsize=4096)
-def _if_marked(published: ToolDefinition) -> Mapping[str, Any] | None:
+def _schema_if_marked(published: ToolDefinition) -> Mapping[str, Any] | None:
     schema = published.listed_schema(DEFAULTS)
     return schema if MARK in dumps(schema) else None

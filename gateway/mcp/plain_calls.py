@@ -190,12 +190,12 @@ async def _served(call: PlainCall, peer: Peer, send: Send, encode: Encode) -> En
 
 
 def _written(server: Server[Any], protocol: str, body: bytes, is_error: bool, encode: Encode) -> bytes:
-    before, after = _around(server, protocol, is_error, encode)
+    before, after = _frame_of(server, protocol, is_error, encode)
     return before + encode(body.decode()) + after
 
 
 @lru_cache(maxsize=64)
-def _around(server: Server[Any], protocol: str, is_error: bool, encode: Encode) -> tuple[bytes, bytes]:
+def _frame_of(server: Server[Any], protocol: str, is_error: bool, encode: Encode) -> tuple[bytes, bytes]:
     """What the SDK writes around the text of a result."""
     before, after = encode(_serialized(server, protocol, text_result(PLACE, is_error))).split(encode(PLACE))
     return before, after

@@ -151,7 +151,7 @@ async def _listed(client: _Client, cursor: str | None) -> types.ListResourcesRes
     if room < len(found.resources):  # a resource is longer than a row: request only as many as fit
         found = await _page_of_documents(listing, {**arguments, "limit": max(1, room)}, client)
     if not room:
-        found.resources = [_bare(each) for each in found.resources]
+        found.resources = [_shortened(each) for each in found.resources]
     return found
 
 
@@ -188,7 +188,7 @@ def _described(row: Mapping[str, Any]) -> str:
     return ", ".join(facts)
 
 
-def _bare(entry: types.Resource) -> types.Resource:
+def _shortened(entry: types.Resource) -> types.Resource:
     """Shortens an entry that alone exceeds the cap to its URI and the beginning of its name."""
     return types.Resource(uri=entry.uri, name=entry.name[:SHORTENED_NAME])
 

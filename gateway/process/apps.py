@@ -9,8 +9,8 @@ from django.core import checks
 
 
 class AdminConfig(SimpleAdminConfig):
-    """Does not load the admin's pages at the start, as Django's own does: they take 3 MB, and gateway/urls.py loads
-    them with the first page."""
+    """Unlike Django's own, does not load the admin's pages at the start: they take 3 MB, and gateway/urls.py loads them
+    with the first page."""
 
     default_site = "gateway.logins.site.SluiceAdminSite"
 

@@ -16,11 +16,11 @@ def is_migrated() -> bool:
 
 
 def _migrations() -> Iterator[tuple[str, str]]:
-    """The label of the app and the name, as the table of applied migrations has them."""
+    """The app label and the name of each migration, as in the table of applied migrations."""
     for app in apps.get_app_configs():
         package, _ = MigrationLoader.migrations_module(app.label)
         found = find_spec(package) if package else None
         if found is not None:
             for module in iter_modules(found.submodule_search_locations):
-                if not module.ispkg and module.name[0] not in "_~":  # as MigrationLoader reads the folder
+                if not module.ispkg and module.name[0] not in "_~":  # MigrationLoader skips these too
                     yield app.label, module.name

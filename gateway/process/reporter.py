@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import redis
 
 SECONDS = 5.0
-SELDOM = 60.0  # seconds between two reports of figures that change slowly
+SLOW_FIGURES_SECONDS = 60.0  # between two computations of figures that change slowly
 SEARCH, ALL_TOOLS = "search", "all tools"
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Reporter:
         self._thread: threading.Thread | None = None
         self._ended = threading.Event()
         self._is_failing = False
-        self._seldom_at = 0.0
+        self._slow_figures_at = 0.0
         self._accuracy: dict[str, Any] = {}
         self._redis: redis.Redis | None = None
 
@@ -98,9 +98,9 @@ class Reporter:
         """Writes one report. Blocks."""
         memory.return_free_memory()
         tool_list = self._tool_list() if self._tool_list else None
-        if time.monotonic() >= self._seldom_at:
-            self._look_seldom()
-            self._seldom_at = time.monotonic() + SELDOM
+        if time.monotonic() >= self._slow_figures_at:
+            self._refresh_slow_figures()
+            self._slow_figures_at = time.monotonic() + SLOW_FIGURES_SECONDS
         switches.refresh()
         processes.write(
             self.process,
@@ -122,7 +122,7 @@ class Reporter:
         if tool_list is not None:
             _note_tool_list(tool_list)
 
-    def _look_seldom(self) -> None:
+    def _refresh_slow_figures(self) -> None:
         figures = audits.summary()
         self._accuracy = {
             "n": figures.count,
