@@ -141,14 +141,14 @@ class FieldTable:
     def given(self, arguments: Mapping[str, Any]) -> list[GivenFilter]:
         """The filters that these arguments set."""
 
-        def given(field: ResourceField, wanted: Filter, argument: Any) -> GivenFilter:
-            def passing() -> int:
+        def given_filter(field: ResourceField, wanted: Filter, argument: Any) -> GivenFilter:
+            def count_passing() -> int:
                 return self.model._default_manager.filter(field.condition(wanted, argument)).count()
 
-            return GivenFilter(wanted.parameter, argument, field.query_column(), passing)
+            return GivenFilter(wanted.parameter, argument, field.query_column(), count_passing)
 
         found = ((each, wanted) for each, wanted in self._filters if wanted.parameter in arguments)
-        return [given(each, wanted, arguments[wanted.parameter]) for each, wanted in found]
+        return [given_filter(each, wanted, arguments[wanted.parameter]) for each, wanted in found]
 
     @cached_property
     def ranges(self) -> Sequence[tuple[str, str]]:

@@ -98,7 +98,7 @@ def make(digest: str, chunk_sizes: ChunkSizes, progress: Callable[[int], None] =
     """Makes the plan unless it exists or is being made. `progress` is called with the number of characters done."""
     row = order(digest, chunk_sizes)
     if row.chunks is None and _claim(row):
-        for chars in _made(row):
+        for chars in _build(row):
             progress(chars)
 
 
@@ -107,7 +107,7 @@ def make_ordered() -> int:
     made = 0
     for row in TextPlan.objects.filter(_abandoned(), chunks=None):
         if _claim(row):
-            for _ in _made(row):
+            for _ in _build(row):
                 pass
             made += 1
     if made:
@@ -130,7 +130,7 @@ def _claim(row: TextPlan) -> bool:
     return bool(claimed)
 
 
-def _made(row: TextPlan) -> Iterator[int]:
+def _build(row: TextPlan) -> Iterator[int]:
     """Makes the plan; yields the number of characters done, and ends early if another maker has taken over."""
     chunk_sizes, count = _chunk_sizes(row.cutting), 0
     lines = DocumentContent.objects.values_list("lines", flat=True).get(digest=row.content_id)

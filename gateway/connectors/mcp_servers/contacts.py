@@ -18,7 +18,7 @@ class Contact:
         self._calls = 0
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
+    def recording(self) -> Iterator[None]:
         """Records the outcome of the call inside the context. An error that the request caused counts as an answer."""
         self._calls += 1
         try:

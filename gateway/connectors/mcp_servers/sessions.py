@@ -153,7 +153,7 @@ class ServerSessions:
         progress = _progress_relay(server, heard, asyncio.get_running_loop()) if heard else None
         asker = Asker.of_this_call()
         contact = self._contacts.setdefault(server.name, Contact())
-        with upstream_use().waiting_for(server.name), contact.noted():
+        with upstream_use().waiting_for(server.name), contact.recording():
             return await asyncio.wrap_future(self._submit(self._call(server, tool, arguments, asker, progress)))
 
     async def tools(self, server: Server) -> list[types.Tool]:

@@ -90,7 +90,7 @@ class Calling:
         list again page by page. Does neither if the caller has set upstream's paging arguments: they then stay in
         force, as the cursors of this response refer to them."""
         if not any(self._is_set(name, arguments) for name in detection.paging_arguments(self.spec, listed)):
-            await observed_fields.noted_list(self.row, listed)
+            await observed_fields.store_list(self.row, listed)
         else:
             listed = replace(listed, paging=None)
         spec = detection.as_list(self.spec, listed) if listed.paging or self.spec.kind is not Kind.LIST else self.spec
@@ -130,7 +130,7 @@ class Calling:
         if not self.learns:
             return self.shape
         records = answered.rows if answered.rows is not None else [answered.record or {}]
-        learned = await observed_fields.noted(self.row, records, size)
+        learned = await observed_fields.collect(self.row, records, size)
         return self.shape if learned is None else self.shaped(learned)
 
     def _note(self, response: Response, answered: Answered, may_be_cached: bool) -> Mapping[str, Any]:

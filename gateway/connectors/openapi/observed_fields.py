@@ -40,7 +40,7 @@ _collected: dict[int, _Collected] = {}  # by operation
 _lock = threading.Lock()
 
 
-async def noted(operation: int, records: Sequence[Mapping[str, Any]], size: int) -> Mapping[str, Any] | None:
+async def collect(operation: int, records: Sequence[Mapping[str, Any]], size: int) -> Mapping[str, Any] | None:
     """Collects the records of a response of `size` bytes. Once there are ENOUGH records or more than MAX_BYTES of them,
     their shape is stored with the operation, and learning ends. Returns the stored shape, so that this response already
     uses it."""
@@ -55,7 +55,7 @@ async def noted(operation: int, records: Sequence[Mapping[str, Any]], size: int)
     return await _guarded(learn, operation, collected.records)
 
 
-async def noted_list(operation: int, listed: DetectedList) -> None:
+async def store_list(operation: int, listed: DetectedList) -> None:
     """Stores that the operation's responses are lists, or how upstream pages them, which its document does not say."""
     with _lock:
         _collected.pop(operation, None)  # each list was collected as one record

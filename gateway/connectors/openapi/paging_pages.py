@@ -36,7 +36,7 @@ class PagingPages:
         if request.method == "POST" and form.is_valid():
             if "test" not in request.POST:
                 return self._saved(request, row, form)
-            trial = _tried(row, form)
+            trial = _run_trial(row, form)
         tool = tool_name(row.api.upstream.name, row.name)
         context = {
             **self.admin.admin_site.each_context(request),
@@ -58,7 +58,7 @@ class PagingPages:
         return HttpResponseRedirect(reverse("admin:openapi_importedoperation_change", args=[row.pk]))
 
 
-def _tried(row: ImportedOperation, form: PagingForm) -> PagingTrial:
+def _run_trial(row: ImportedOperation, form: PagingForm) -> PagingTrial:
     """The first pages, read with the entered paging."""
     row.paging = form.setting
     calling = calling_of(row, row.api.upstream.connection())

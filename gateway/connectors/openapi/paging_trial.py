@@ -67,11 +67,11 @@ async def _walked(calling: Calling, arguments: Mapping[str, Any]) -> PagingTrial
     seen: set[bytes] = set()
     page = await source.page(None, SIZE)
     beside = _beside(page.beside)
-    pages = [_tried(1, _shown(page_steps.first(calling.paging, SIZE).query), page.rows, seen)]
+    pages = [_tried_page(1, _shown(page_steps.first(calling.paging, SIZE).query), page.rows, seen)]
     while page.next is not None and len(pages) < PAGES:
         query, url, *_ = page.next
         page = await source.page(page.next, SIZE)
-        pages.append(_tried(len(pages) + 1, url or _shown(query), page.rows, seen))
+        pages.append(_tried_page(len(pages) + 1, url or _shown(query), page.rows, seen))
     notes = [page.ending] if page.ending else []
     return PagingTrial(pages, page.next is not None, page.total, notes, beside)
 
@@ -84,10 +84,10 @@ async def _read_once(calling: Calling, arguments: Mapping[str, Any]) -> PagingTr
         return PagingTrial(beside=names, problem="The answer is not read as a list. Enter the path of its rows.")
     more = evidence.of_more(response, answered.body, answered.path, len(answered.rows))
     notes = [f"Upstream says that more rows follow: {more}."] if more else []
-    return PagingTrial([_tried(1, "", answered.rows, set())], False, None, notes, _beside(answered.rest))
+    return PagingTrial([_tried_page(1, "", answered.rows, set())], False, None, notes, _beside(answered.rest))
 
 
-def _tried(number: int, asked: str, rows: Sequence[Mapping[str, Any]], seen: set[bytes]) -> TriedPage:
+def _tried_page(number: int, asked: str, rows: Sequence[Mapping[str, Any]], seen: set[bytes]) -> TriedPage:
     digests = [orjson.dumps(row, default=str) for row in rows]
     repeated = sum(each in seen for each in digests)
     seen.update(digests)

@@ -50,7 +50,7 @@ def build(
 def _built(
     operation: DocumentedOperation, arguments: Arguments, base_url: str, query: Mapping[str, str | int]
 ) -> Request:
-    given = list(_given(operation, arguments))
+    given = list(_sent_arguments(operation, arguments))
     template, _, fixed = operation.path.partition("#")[0].partition("?")
     base = base_url.rstrip("/")
     path = _path(template, [(name, place, value) for name, place, value in given if place.location == "path"])
@@ -77,7 +77,7 @@ def _secrets(given: Arguments) -> Iterator[str]:
             yield from _texts(value)
 
 
-def _given(operation: DocumentedOperation, arguments: Arguments) -> Iterator[tuple[str, Place, Any]]:
+def _sent_arguments(operation: DocumentedOperation, arguments: Arguments) -> Iterator[tuple[str, Place, Any]]:
     """The arguments that are sent, with their places, in the order of the document."""
     for name, place in operation.places.items():
         value = arguments.get(name)
