@@ -165,7 +165,7 @@ def test_a_maker_that_was_given_up_stops(long_document: Document):
     row.refresh_from_db()
     assert stored_plans._claim(row)
     TextPlan.objects.update(maker="another")
-    assert list(stored_plans._made(row)) == []
+    assert list(stored_plans._build(row)) == []
     assert not TextPlanBlock.objects.exists()
     assert TextPlan.objects.get().chunks is None
 
