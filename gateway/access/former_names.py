@@ -45,7 +45,7 @@ def _rename_in_settings(names: Mapping[str, str]) -> None:
         if new is not None and replace(scope, operation=new) not in budgets:
             budget.operation = new
             budget.save()
-    for model, fields in ((ApiKey, ("pinned_tools", "hidden_tools")), (ToolSet, ("tools",))):
+    for model, fields in ((ApiKey, ("allowed_tools", "hidden_tools", "pinned_tools")), (ToolSet, ("tools",))):
         for row in model._default_manager.all():
             before = [getattr(row, field) for field in fields]
             now = [[names.get(name, name) for name in tools] for tools in before]

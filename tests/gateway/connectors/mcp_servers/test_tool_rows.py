@@ -164,7 +164,9 @@ def test_another_name_is_asked_for_and_says_which_tools_it_renames(admin_client:
 def test_the_old_names_reach_the_new_tools_for_a_while(admin_client: Client, server: McpServer):
     TokenBudget.objects.create(operation="old_look", hard_cap=5000)
     key = ApiKey.objects.issue("desk")[0]
-    ApiKey.objects.filter(pk=key.pk).update(hidden_tools=["old_act"], pinned_tools=["get_booking", "old_look"])
+    ApiKey.objects.filter(pk=key.pk).update(
+        allowed_tools=["old_act", "old_look"], hidden_tools=["old_act"], pinned_tools=["get_booking", "old_look"]
+    )
     tools = ToolSet.objects.create(name="desk", tools=["old_look", "get_booking"])
     assert "Renamed old to new, and 2 of its tools with it" in rename(admin_client, server).content.decode()
     revisions.bump()
@@ -174,6 +176,7 @@ def test_the_old_names_reach_the_new_tools_for_a_while(admin_client: Client, ser
     assert catalogue.find("old_look", {"new_look"}) is None
     assert TokenBudget.objects.get().operation == "new_look"
     key.refresh_from_db()
+    assert key.allowed_tools == ["new_act", "new_look"]
     assert (key.hidden_tools, key.pinned_tools) == (["new_act"], ["get_booking", "new_look"])
     tools.refresh_from_db()
     assert tools.tools == ["new_look", "get_booking"]
