@@ -24,6 +24,7 @@ from gateway.catalog.schemas import kinds
 from gateway.connectors.openapi.document import yaml_documents
 from tests.e2e.serving import Serving, serving
 from tests.foreign.invented import traces
+from tests.foreign.pointers import pointers
 from tests.foreign.upstream import Foreign, upstream_of
 
 HARD_CAP = 12_000
@@ -73,7 +74,7 @@ def crawl(client: httpx2.Client, tool: Mapping[str, Any]) -> Crawl:
         answer = response.json()
         if "error" in answer and not response.is_success:
             crawled.errors.append(f"{name} {json.dumps(given)}: {answer['error'].get('message')}")
-        waiting.extend(_pointers(answer, name, given))
+        waiting.extend(pointers(answer, name, given))
         meta = _meta(answer)
         crawled.notes.update(meta.get("notes") or ())
         crawled.withheld.update(meta.get("withheld") or ())
@@ -121,29 +122,6 @@ def _matching(pattern: str, longest: int | None) -> str:
     with catch_warnings():
         simplefilter("ignore", NonInteractiveExampleWarning)
         return texts.example()
-
-
-def _pointers(answer: Any, name: str, given: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The calls that an answer names: its next page, the details of it and of its rows, and what is beside them."""
-    if isinstance(answer, list):
-        for each in answer:
-            yield from _pointers(each, name, given)
-    if not isinstance(answer, dict):
-        return
-    cursor = answer.get("nextCursor")
-    if isinstance(cursor, str):
-        yield name, {**given, "cursor": cursor}
-    for key, each in answer.items():
-        if (
-            key in ("detailsAvailable", "whole", "beside")
-            and isinstance(each, dict)
-            and ("endpoint" in each or "tool" in each)
-        ):
-            target = str(each.get("tool") or each["endpoint"]).rpartition("/")[2]
-            base = dict(each.get("arguments") or each.get("parameters") or {})
-            yield target, {**base, **({} if "fields" in base or "handle" in base else {"fields": "all"})}
-        else:
-            yield from _pointers(each, name, given)
 
 
 def tools_of(client: httpx2.Client) -> list[dict[str, Any]]:
