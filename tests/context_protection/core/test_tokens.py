@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from context_protection.core import tokens
 from context_protection.core.budget import MARGIN
 from context_protection.core.cache_budget import Cache, CacheBudget
-from context_protection.core.tokens import ClaudeRuler, claude, run_counter
+from context_protection.core.tokens import ClaudeRuler, claude, ctok_vocabulary, run_counter
 from context_protection.core.tokens.ctok_vocabulary import Ctok, load_counter
 from context_protection.core.tokens.run_counter import Prices, RunCounter
 
@@ -177,6 +177,14 @@ def test_the_count_that_others_are_held_against_is_ctoks_own() -> None:
     for kind in MAKERS:
         text = text_of(kind, 1)
         assert exact(text) == ctok.token_count(text, "4.8") - 6, kind
+
+
+@pytest.fixture
+def loaded_anew() -> Iterator[None]:
+    """The test's own ctok, which no other test keeps."""
+    ctok_vocabulary._ctok.cache_clear()
+    yield
+    ctok_vocabulary._ctok.cache_clear()
 
 
 @cache
@@ -454,7 +462,11 @@ def test_another_process_measures_the_same() -> None:
     assert printed.strip() == str([(claude.count(text), claude.estimate(text)) for text in everything()])
 
 
+@pytest.mark.usefixtures("loaded_anew")
 def test_threads_load_the_vocabulary_once_and_measure_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [text_of(kind, 4) for kind in MAKERS]
+    expected = [claude.count(text) for text in texts]
+    ctok_vocabulary._ctok.cache_clear()
     checked: list[str] = []
     check = ctok.token_count
 
@@ -465,14 +477,14 @@ def test_threads_load_the_vocabulary_once_and_measure_the_same(monkeypatch: pyte
     monkeypatch.setattr(ctok, "token_count", checking)
     monkeypatch.setattr(run_counter, "BLOCK", 1000)
     monkeypatch.setattr(run_counter.Prices.__init__, "__defaults__", (CacheBudget(20_000),))  # prices come and go
-    ruler, texts = ClaudeRuler(), [text_of(kind, 4) for kind in MAKERS]
+    ruler = ClaudeRuler()
     measured: list[list[int]] = []
     threads = [threading.Thread(target=lambda: measured.append([ruler.count(t) for t in texts])) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert measured == [[claude.count(text) for text in texts]] * 8
+    assert measured == [expected] * 8
     assert len(checked) == 1
 
 
@@ -510,6 +522,7 @@ def test_prices_that_the_budget_has_dropped_are_found_again() -> None:
 # ---- without ctok ---------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("loaded_anew")
 def test_without_ctok_the_ruler_says_so_and_gives_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "ctok"]:
         monkeypatch.setitem(sys.modules, name, None)
@@ -521,6 +534,7 @@ def test_without_ctok_the_ruler_says_so_and_gives_a_bound(monkeypatch: pytest.Mo
     assert claude.degraded == ""
 
 
+@pytest.mark.usefixtures("loaded_anew")
 def test_a_vocabulary_that_counts_otherwise_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ctok.main._model("v4.8")
     monkeypatch.setattr(model.trie, "root", {})
@@ -529,6 +543,7 @@ def test_a_vocabulary_that_counts_otherwise_is_not_trusted(monkeypatch: pytest.M
     assert "115" in ruler.degraded
 
 
+@pytest.mark.usefixtures("loaded_anew")
 def test_a_text_on_which_ctok_fails_is_answered_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     tile = ctok.engine.tile
 
