@@ -34,6 +34,8 @@ from django.utils import timezone
 
 from gateway.logins.models import SecurityEvent
 
+admin.autodiscover()  # as the first page of a process does
+
 ROOT = "/admin/"
 # Pages of the site itself, which everybody who may log in may open; all others need a permission.
 FOR_ALL_STAFF = {
