@@ -1,8 +1,8 @@
 """The budget of one call: the money and the time that its steps may use together.
 
-A step is a part of the work that the answer lists under `tools`, such as search, symbols or history. It asks `has_left`
-between small pieces of work, and stops when that is false. That is before a limit is reached: the share RESERVE of both
-limits is kept for writing the answer.
+A step is a part of the work that the answer lists under `tools`, such as search, symbols or history. A step asks
+`has_left` between small pieces of work, and stops when it returns false. This happens before a limit is reached,
+because the share RESERVE of both limits is kept for writing the answer.
 """
 
 import math
@@ -48,8 +48,8 @@ class Step:
 
 
 class Budget:
-    """`limit`: dollars. `seconds`: from now. `price`: dollars per second of processor time of the thread that runs the
-    steps. Used by one thread."""
+    """`limit`: the cost limit in dollars. `seconds`: the time limit, counted from now. `price`: dollars per second of
+    processor time of the thread that runs the steps. To be used by one thread."""
 
     def __init__(
         self,

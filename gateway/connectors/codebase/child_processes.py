@@ -11,7 +11,7 @@ from pebble import ProcessPool
 
 class ChildProcesses:
     """`most`: the number of processes. `prepare`: a module-level function that each process calls when it starts. The
-    processes start with the first job, and end with the process that started them at the latest."""
+    processes start when the pool gets its first job, and end no later than the process that started them."""
 
     def __init__(self, most: int, prepare: Callable[[], None]) -> None:
         self._most, self._prepare = most, prepare
@@ -24,8 +24,8 @@ class ChildProcesses:
         return self._pool is not None and self._pool.active
 
     def pool(self) -> ProcessPool:
-        """The pool that takes jobs. If an idle process of a pool dies, for example killed because memory ran out, that
-        pool never works again. A new one then replaces it."""
+        """The pool that takes jobs. A pool stops working for good if one of its idle processes dies, for example
+        because memory ran out. A new pool then replaces it."""
         with self._lock:
             if self._pool is not None and not self._pool.active:
                 threading.Thread(target=_end, args=(self._pool,), daemon=True).start()  # the caller does not wait
@@ -38,7 +38,7 @@ class ChildProcesses:
             return self._pool
 
     def stop(self) -> None:
-        """Blocks until the processes have ended. Later work starts others."""
+        """Blocks until the processes have ended. A later job starts new ones."""
         with self._lock:
             pool, self._pool = self._pool, None
         if pool:

@@ -41,8 +41,8 @@ class Project(models.Model):
 
 class IndexState(models.Model):
     """`processed_files`, `total_files`, `percent` and `started_at`: of the last run. `expected_at`: when a run is
-    estimated to end. `checked_at`: when the tree was last compared with the index. `commit`: HEAD as it is indexed.
-    `error`: a sentence; empty unless the last run failed."""
+    estimated to end. `checked_at`: when the tree was last compared with the index. `commit`: HEAD's commit in the last
+    complete run. `error`: a sentence; empty unless the last run failed."""
 
     project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="index")
     status = models.CharField(

@@ -8,7 +8,7 @@ from gateway.connectors.codebase.index.index_place import IndexPlace
 
 @dataclass(frozen=True, slots=True)
 class ProjectPlace:
-    """`index`: where the index is, which need not exist yet. `is_indexed`: the index has all files."""
+    """`index`: where the index is; it need not exist yet. `is_indexed`: the index has all files."""
 
     root: Path
     index: IndexPlace

@@ -18,7 +18,7 @@ GRACE = 0.2  # seconds past a call's time limit after which its process is kille
 
 
 class OutOfTime(Exception):
-    """The work did not stop in time, so its process was killed."""
+    """The work did not end in time. If it had begun, its process was killed."""
 
 
 class Crashed(Exception):
@@ -26,14 +26,15 @@ class Crashed(Exception):
 
 
 class AnswerProcesses:
-    """The processes start with the first call, or earlier by `start`: their imports take about a second."""
+    """The processes start at the first call, or earlier if `start` is called, because their imports take about a
+    second."""
 
     def __init__(self) -> None:
         self._children = ChildProcesses(MOST, _import_what_answers_need)
 
     def start(self) -> None:
         """Starts the processes without waiting for them."""
-        self._children.pool().submit(_do_nothing, None)  # a pool starts its processes with the first work
+        self._children.pool().submit(_do_nothing, None)  # a pool starts its processes when it gets its first job
 
     async def run(self, ends_at: float, work: Callable[..., T], *arguments: Any) -> T:
         """Returns what `work` returns. `work` must be a module-level function with picklable arguments, and should stop

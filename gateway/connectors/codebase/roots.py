@@ -27,7 +27,7 @@ def checked_name(name: str) -> str:
 
 def checked_root(path: str) -> Path:
     """The root of the repository at the path, as it is stored. Raises ProjectRefused."""
-    from gateway.connectors.codebase.git.repository import opened  # libgit2 takes 11 MB
+    from gateway.connectors.codebase.git.repository import opened  # only when needed: libgit2 takes 11 MB
 
     root = _root(path, settings.PROJECT_ROOTS)
     try:

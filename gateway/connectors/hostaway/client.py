@@ -128,7 +128,7 @@ def _id(row: Any) -> int | None:
 
 
 def http_status(error: Exception) -> int | None:
-    """The status of upstream's response, if the error has one."""
+    """The status of upstream's response; None if the error has none."""
     status = (getattr(error, "upstream", None) or {}).get("status")
     return status if isinstance(status, int) else None
 

@@ -29,8 +29,8 @@ class FieldTable:
     `examples` are those of the list's `where` and `aggregate`. `created` and `updated` name upstream's fields with the
     creation and change times; the first valid time is used. `left_out_of_lists` names fields, at any depth, that only
     single records show. `aliases` and `section_aliases` are other names that `fields` accepts. Raises
-    ImproperlyConfigured if the fields do not match the model's columns, or if two of them share a name or a
-    parameter."""
+    ImproperlyConfigured if the fields do not match the model's columns, if two of them share a name or a parameter, or
+    if a field with a filter has no column."""
 
     name: str
     model: type[UpstreamObject]
@@ -172,7 +172,7 @@ class FieldTable:
 
     @cached_property
     def own_columns(self) -> tuple[str, ...]:
-        """The columns that only this type has."""
+        """The columns of the fields, without COMMON_COLUMNS."""
         return tuple(each.column for each in self._own)
 
     @cached_property

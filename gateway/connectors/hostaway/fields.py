@@ -47,7 +47,8 @@ def moment(value: datetime | None) -> str | None:
 
 
 def _exact(value: Any) -> Decimal:
-    """The number exactly as written. As a float it would be rounded, and could exclude an amount that equals it."""
+    """The number exactly as written. A float would be rounded, so that a bound could exclude an amount that equals
+    it."""
     return Decimal(str(value))
 
 
@@ -94,10 +95,10 @@ class Filter:
 class ResourceField:
     """A field by its canonical name.
 
-    `source` is upstream's name, if it differs. `column` is the model's column, by which lists can be sorted; without
-    one, queries read the field from upstream's JSON. `preview`: previews of records show it. A field without a type can
-    only be shown. `convert` makes the canonical value from upstream's. `elsewhere` maps values that this field never
-    has to the field that has them."""
+    `source` is upstream's name, if it differs. `column` is the model's column, by which lists can be sorted; queries
+    read a field without a column from upstream's JSON. `preview`: previews of records show it. A field without a type
+    can only be shown. `convert` makes the canonical value from upstream's. `elsewhere`: value that this field never has
+    → the field that has it."""
 
     name: str
     type: FieldType | None = None

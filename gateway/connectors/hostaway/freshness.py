@@ -16,7 +16,7 @@ from gateway.connectors.hostaway import live
 from gateway.connectors.hostaway.models import SyncState, UpstreamObject
 from gateway.connectors.hostaway.sync_states import COPIED, NOT_AVAILABLE, Copied
 
-STALE_AFTER = 3  # times the allowed age
+STALE_AFTER = 3  # multiples of the allowed age
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ loaded = Live(_by_model, contents)
 
 
 def note(model: type[UpstreamObject]) -> dict[str, Any]:
-    """Entries for `meta`: `asOf`, and `stale` if that time is too long ago; empty for the sample account."""
+    """Entries for `meta`: `asOf`, and `stale` if that time is unknown or too long ago. Instead, a note if Hostaway does
+    not provide the data. Empty for the sample account."""
     freshness = loaded.get().get(model)
     return freshness.note(timezone.now()) if freshness else {}
 

@@ -24,8 +24,8 @@ def sealed(upstream: Mapping[str, Any], findings: Iterable[Finding]) -> str:
 
 
 def opened(seal: str) -> Patch:
-    """The decrypted values. Empty if no key can decrypt them; they then stay masked until the object is synced
-    again."""
+    """The decrypted values. Empty if there are none, or if no key can decrypt them; then they stay masked until the
+    object is synced again."""
     if not seal:
         return []
     try:

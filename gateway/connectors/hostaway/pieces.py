@@ -88,7 +88,7 @@ def parts(digest: str, start: int = 0) -> Iterator[str]:
 
 
 def in_whole_lines(digest: str, first_line: int = 1) -> Iterator[Piece]:
-    """The text from line `first_line` on, in pieces of whole lines. Only lines of more than `LONG_LINE` characters are
+    """The text from line `first_line` on, in pieces of whole lines. Only lines of at least `LONG_LINE` characters are
     split."""
     line, start, rest = first_line, line_start(digest, first_line), ""
     for part in parts(digest, start):

@@ -11,7 +11,8 @@ _NOTE = re.compile(
     r"|(^|/)(CHANGELOG|CHANGES|HISTORY|NEWS|RELEASE)[^/]*$",
     re.IGNORECASE,
 )
-_NO_PROSE = (PathKind.CI, PathKind.TEST, PathKind.DEPENDENCIES)  # such as workflows/release.yml
+# Files of these kinds are not notes, such as workflows/release.yml.
+_NO_PROSE = (PathKind.CI, PathKind.TEST, PathKind.DEPENDENCIES)
 _KIND = r"(?:(?P<fix>(?:bug-?)?fix(?:e[sd])?|bugs?)|(?P<feat>feat(?:ure)?s?|add(?:s|ed)?|enhancements?|new))\b"
 # In the name of a note: 123.bugfix.md, feat-123.md.
 _IN_NAME = re.compile(rf"(?:^|[-._]){_KIND}", re.IGNORECASE)

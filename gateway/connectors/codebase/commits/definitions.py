@@ -66,7 +66,7 @@ class Defined:
 
 
 def definition_in(line: str, language: str) -> Defined | None:
-    """The definition on a line, if it has one."""
+    """The definition on a line; None for a line without one, and for a very long line."""
     if len(line) > 400:
         return None
     for pattern in _COMPILED.get(language, ()):

@@ -1,4 +1,5 @@
-"""Dependencies that a change adds, removes or updates, read from the manifests. Lock files only repeat them."""
+"""Dependencies that a change adds, removes or updates, read from the manifests. Lock files are not read, because they
+only repeat these."""
 
 import re
 from dataclasses import dataclass

@@ -12,7 +12,8 @@ NOWHERE = "/dev/null"
 
 
 class DiffRefused(ValueError):
-    """The text is not a diff, or names a path outside the tree. The message names sinceDiff."""
+    """The text cannot be used as a diff, for example because it names a path outside the tree. The message names
+    sinceDiff."""
 
 
 def unquoted(name: str) -> str:
@@ -30,7 +31,7 @@ def unquoted(name: str) -> str:
 
 
 def of_header_line(line: str) -> str:
-    """The name after "--- " or "+++ ". It ends at a tab, which a date follows."""
+    """The name after "--- " or "+++ ". It ends at the tab before the date, if there is one."""
     quoted = _QUOTED.match(line)
     return unquoted(quoted[0]) if quoted else line.partition("\t")[0].rstrip()
 
@@ -60,7 +61,8 @@ def _halves(names: str) -> tuple[str, str] | None:
 
 
 def without_prefixes(old: str, new: str) -> tuple[str, str]:
-    """Removes prefixes that differ. If both names are the same, they have no prefix, whatever they begin with."""
+    """Removes the prefixes if they differ. Equal names have none, whatever they begin with. Beside /dev/null, git's
+    prefix is removed from the other name."""
     if NOWHERE in (old, new):
         return _bare(old), _bare(new)
     if old != new and _PREFIX.match(old) and _PREFIX.match(new) and old[0] != new[0]:
@@ -77,7 +79,7 @@ def _bare(name: str) -> str:
 
 
 def inside(path: str) -> str:
-    """The path, if it stays inside the tree."""
+    """The path itself. Raises DiffRefused if it leads out of the tree."""
     if not path or "\0" in path:
         raise DiffRefused(f"sinceDiff names the path {path!r}, which is not a file name. {_EXPECTED}")
     if path.startswith(("/", "\\")) or _DRIVE.match(path):

@@ -22,9 +22,9 @@ class FileFacts:
     """What the diff of one file shows. `language`: "" if it is not known. `plus`, `minus`: how many lines are added and
     removed.
 
-    The tuples hold names of definitions, such as functions and classes. `renamed`: (old, new). `changed`: the line that
-    defines it differs, for example in its parameters. `inside`: lines of its body differ. `broken`: public names that a
-    source file defined before the change, and no file of the change defines now.
+    The tuples hold names of definitions, such as functions and classes. `renamed`: (old, new). `changed`: those whose
+    defining line differs, for example in its parameters. `inside`: those with changed lines in their body. `broken`:
+    public names that a source file defined before the change, and no file of the change defines now.
 
     `comments_only`: all lines that differ are comments or empty. `blanks_only`: nothing but white space, commas and
     semicolons differs."""
@@ -47,8 +47,8 @@ class FileFacts:
 @dataclass(frozen=True, slots=True)
 class ChangeFacts:
     """`unread`: files that were not read, because the budget was used up. `moved`: the share of the removed lines that
-    are also among the added ones, 0 to 1. `truncated`: not all lines and files were read, so a definition that seems to
-    be removed may be in the others."""
+    are also among the added ones, 0 to 1. `truncated`: some lines or files were not read, so a definition that seems to
+    be removed may be in them."""
 
     files: tuple[FileFacts, ...]
     unread: tuple[FileChange, ...]

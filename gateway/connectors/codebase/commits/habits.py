@@ -70,7 +70,8 @@ class Habits:
         )
 
     def scope_of(self, paths: Sequence[str], kind: str) -> str | None:
-        """The scope that the authors would give a change of this type; None if they would give none."""
+        """The scope that the authors would give a change of this type; None if they would give none, or if no past
+        commit has a type."""
         return self._scopes.scope_of(paths, kind, self._likenesses(paths)) if self._cases else None
 
     def _likenesses(self, paths: Sequence[str]) -> list[float]:

@@ -16,7 +16,7 @@ _STRING = re.compile(r"\"[^\"]*\"|'[^']*'|`[^`]*`")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _LONG = 400  # characters of a line that are read
 _HUNKS = 500  # hunks that are read
-_REPLACED = 20  # lines of a hunk up to which each is compared with the one that replaces it
+_REPLACED = 20  # hunks that replace more lines than this are not compared line by line
 
 
 def of_hunks(files: Iterable[FileChange]) -> dict[str, float]:
@@ -51,7 +51,8 @@ def is_typo(old: str, new: str) -> bool:
 
 
 def replaced(hunk: Hunk) -> list[tuple[str, str]]:
-    """(old, new) of each replaced line, if the hunk adds as many lines as it removes; otherwise none."""
+    """(old, new) of each replaced line, if the hunk adds as many lines as it removes, and at most _REPLACED; otherwise
+    none."""
     removed = [line.text[:_LONG] for line in hunk.lines if line.mark == "-"]
     added = [line.text[:_LONG] for line in hunk.lines if line.mark == "+"]
     return list(zip(removed, added, strict=True)) if len(removed) == len(added) <= _REPLACED else []

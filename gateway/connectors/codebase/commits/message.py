@@ -150,8 +150,8 @@ def main_file(facts: ChangeFacts, kind: str) -> FileFacts:
 
 
 def broken_names(facts: ChangeFacts) -> tuple[str, ...]:
-    """Public names that the change removes, outside of folders for internal use. None for a cut diff, which may define
-    them in its missing part."""
+    """Public names that the change removes, outside of folders for internal use. Empty if the diff was not read whole,
+    because the rest may define them."""
     if facts.truncated:
         return ()
     inner = ("internal", "private", "cmd", "scripts", "examples", "playground", "bench", "benches")
@@ -170,8 +170,8 @@ def by_weight(files: Iterable[FileFacts]) -> list[FileFacts]:
 
 
 def file_list(lines: Iterable[str], count: int, room: int) -> str:
-    """As many of the lines as fit into `room` characters, and a last one with the number of files, out of `count`, that
-    they leave out."""
+    """As many of the lines as fit into `room` characters, and a last line that says how many of the `count` files are
+    left out."""
     found: list[str] = []
     for at, line in enumerate(lines):
         left = count - at - 1

@@ -88,7 +88,8 @@ def _differing(old: str, new: str) -> tuple[str, str]:
 
 
 def salient(file: FileChange, mark: str) -> tuple[str, ...]:
-    """Words that only lines with this mark ("+" or "-") have: names of code first, then frequent and longer words."""
+    """Words of the lines with this mark ("+" or "-") that the lines with the other mark lack; if some of them are in no
+    unchanged line, only these. Names of code come first, then frequent and longer words."""
     sides: dict[str, Counter[str]] = {"+": Counter(), "-": Counter(), " ": Counter()}
     for line, start in _read_from(file):
         if not may_set_secret(line.text[max(0, start - _LONG) : start + _LONG]):

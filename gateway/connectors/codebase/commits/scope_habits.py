@@ -16,7 +16,7 @@ _FADING = 500  # a commit counts for about a third after this many newer ones
 _NEWEST = 100  # commits that show which scopes are in use now
 _LAST, _LAST_OF_TYPE = 20, 30  # commits that show whether scopes are in use now
 _PATHS = 20  # paths of a change for which earlier commits are looked up
-_MOST_VOTED = 16  # candidates by votes, besides those by places
+_MOST_VOTED = 16  # candidates that are taken from the votes; those from places are added
 _FEW = 2  # commits; the history of a path with fewer is not used
 
 # Weights of the evidence for a scope, and for no scope. Fitted to commits of public projects.

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-MOST_PATHS = 60  # of a commit; more say little about each of them
-_DOUBT = 3  # commits that count against each place, so that few commits do not make one sure
+MOST_PATHS = 60  # paths of a commit that are considered; a larger commit says little about each
+_DOUBT = 3  # commits that count against each place, so that a few commits do not make it certain
 _BETWEEN_WORDS = re.compile(r"[-_.]")
 _JOINING = "-/._"  # characters that join the names of two folders in a scope
 _ANY_FILE, _ANY_FOLDER = "a file", "the folder of a file"

@@ -45,7 +45,7 @@ class Truth:
         return sanitized(text) == text
 
     def false_claims(self, text: str) -> tuple[str, ...]:
-        """The names that the diff does not have, or not on the side that the text states."""
+        """The names that the diff lacks, or lacks on the side that the text states."""
         return tuple(each.name for each in _claims(without_type(text)) if not stands(each.name, self._of(each.side)))
 
     def claims_of_both_sides(self, text: str) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from gateway.connectors.codebase.commits.habits import Habits
 from gateway.connectors.codebase.commits.type_evidence import evidence_of
 from gateway.connectors.codebase.commits.type_weights import TYPES, WEIGHTS
 
-# How the evidence is combined. Fitted to projects that the weights had not been fitted to.
+# How the evidence is combined. Fitted to other projects than the weights.
 _LINES, _VOTES, _LEANINGS, _SHARE, _FLOOR = 0.59, 0.5, 0.11, 0.32, 0.01
 _BIASES = (0.08, -0.5, 0.0, -0.33, -0.24, -0.44, 0.75, 0.03, 0.68, 0.37)  # in the order of TYPES
-_FEW = 10  # commits at which the project's history counts for half
+_FEW = 10  # with this many past commits, the project's history counts for half
 
 
 def type_of(facts: ChangeFacts, habits: Habits | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The evidence for each type of commit in a change: named features with a strength."""
+"""The evidence in a change that speaks for the types of commits: named features, each with a strength."""
 
 import re
 from collections import Counter
@@ -34,7 +34,7 @@ _HUNKS = 100  # hunks of a file that are searched for evidence outside of source
 
 
 def evidence_of(facts: ChangeFacts) -> dict[str, float]:
-    """Features by name, each 0 to about 3."""
+    """Feature → strength, usually up to 3. Features with the strength 0 are left out."""
     found: dict[str, float] = {"always": 1.0}
     files = facts.files
     lines = facts.plus + facts.minus

@@ -13,7 +13,8 @@ _FEW_LINES = 12  # of a change; in a longer one, a single line does not represen
 
 
 def summary(file: FileFacts, *, truncated: bool) -> str:
-    """The changes of one file, such as "add `a` and `b`; remove `c`". For a truncated diff, no removals."""
+    """The changes of one file, such as "add `a` and `b`; remove `c`". For a truncated diff, it names no removed
+    definitions."""
     parts = [*_whole(file), *_definitions(file, truncated=truncated)]
     if not _definitions(file, truncated=truncated):
         parts += _words(file)

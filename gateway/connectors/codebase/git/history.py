@@ -43,8 +43,8 @@ def count(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> int:
 
 
 def text(raw: bytes, encoding: str | None = None) -> str:
-    """Bytes of a repository as text. If they are not in the encoding, or it is unknown, bytes that are not UTF-8 become
-    surrogates."""
+    """Decodes bytes of a repository. If the encoding is unknown or wrong, UTF-8 is used, and bytes that are not UTF-8
+    become surrogates."""
     try:
         return raw.decode(encoding or "utf-8")
     except (UnicodeDecodeError, LookupError):

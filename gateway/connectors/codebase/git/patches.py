@@ -1,5 +1,5 @@
-"""Converts a libgit2 diff to a ChangeSet, within bounds: a large diff lists all files, but only the first ones with
-lines."""
+"""Converts a libgit2 diff to a ChangeSet, within bounds: a large diff lists its files, up to MAX_FILES, but only the
+first ones with their lines."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ def change_set(repository: pygit2.Repository, diff: pygit2.Diff, has_left: Calla
 
 
 class _PatchReader:
-    """Creates one patch at a time, because libgit2 holds both sides of its file in memory."""
+    """Creates one patch at a time, because libgit2 holds both sides of the patch's file in memory."""
 
     def __init__(self, repository: pygit2.Repository, diff: pygit2.Diff, has_left: Callable[[], bool]) -> None:
         self._repository, self._diff, self._has_left = repository, diff, has_left
@@ -92,8 +92,8 @@ class _PatchReader:
         return tuple(self._hunks(patch)), bool(patch.delta.is_binary)
 
     def _size(self, delta: pygit2.DiffDelta) -> int:
-        """The larger side's bytes. A diff of trees has no sizes before the contents are read, so they are read from the
-        objects' headers."""
+        """The larger side's bytes. A diff of trees has no sizes before the contents are read, so the sizes are taken
+        from the objects' headers."""
         sizes = [delta.new_file.size, delta.old_file.size]
         for side in (delta.old_file, delta.new_file):
             if not side.size and side.mode not in (_NO_MODE, _GITLINK) and side.id in self._repository.odb:

@@ -11,8 +11,8 @@ from gateway.connectors.codebase.git.patches import change_set
 from gateway.connectors.codebase.git.repository import empty_tree
 
 LONGEST_NAME = 250  # characters of the name of a commit
-MAX_RENAMES = 400  # files on each side up to which renames are found by similar contents
-MAX_EXACT_RENAMES = 5_000  # the same, for equal contents
+MAX_RENAMES = 400  # with more added or deleted files, only renames with equal contents are found
+MAX_EXACT_RENAMES = 5_000  # the limit for renames with equal contents
 _FLAGS = (
     DiffOption.INCLUDE_UNTRACKED
     | DiffOption.RECURSE_UNTRACKED_DIRS
@@ -27,7 +27,7 @@ _EXPECTED = (
 
 class CommitRefused(ValueError):
     """The name is not that of a commit, or the repository has no changes to describe. The message names sinceCommit if
-    that is wrong."""
+    the name is wrong."""
 
 
 HasLeft = Callable[[], bool]

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from gateway.connectors.codebase.index.document import IndexedDocument
 from gateway.connectors.codebase.index.store import IndexStore
 
-SUBJECTS = 100  # of a file's newest commits, which are indexed
+SUBJECTS = 100  # subjects of a file's newest commits that are indexed
 PAST_OF = "past of"
-MOST_PATHS = 50  # of a commit; the subject of a commit with more says little about each
+MOST_PATHS = 50  # of a commit; if it has more, its subject says little about each
 
 
 def replace_files(
@@ -18,8 +18,8 @@ def replace_files(
     stamps: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """`documents`: new or changed files. `removed`: paths that no longer exist. Other files stay as they are. `stamps`:
-    what the caller compares later, by path, to see whether a file has changed. Readers of the index see all of this or
-    nothing."""
+    path → what the caller compares later to see whether the file has changed. Readers of the index see all of these
+    changes or none."""
     with store.batch():
         store.put(documents)
         store.remove(removed)
@@ -57,8 +57,7 @@ class PastOfFiles:
 
 
 def replace_past(store: IndexStore, past: PastOfFiles, of: str = "") -> None:
-    """Replaces the history of all files, which they keep when their contents change. `of`: the id of the newest
-    commit."""
+    """Replaces the history of all files, which `replace_files` leaves as it is. `of`: the id of the newest commit."""
     with store.batch():
         store.replace_past(past)
         store.put_fact(PAST_OF, of)

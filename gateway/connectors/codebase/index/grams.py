@@ -8,7 +8,7 @@ from itertools import groupby
 from re import _parser  # type: ignore[attr-defined]  # the parser of the standard library has no public name
 
 LENGTH = 3
-MOST = 30  # of one query; more would exclude hardly any further files
+MOST = 30  # trigrams of a query that are used; more would hardly exclude further files
 
 # Bytes of a signature, and the prime number of its bits that are used. Larger files have larger signatures, so that
 # about a sixth of the bits are set, except in files too large for the largest one.
@@ -30,7 +30,8 @@ def signature_of(text: str) -> bytes:
 
 
 class GramsQuery:
-    """Finds files that hold all of the texts, ignoring case. False if the texts are too short for that."""
+    """Finds the files that may contain all of the texts, ignoring case. False if no text has three ASCII characters in
+    a row."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         # Only ASCII, because other letters fold their case in several ways.

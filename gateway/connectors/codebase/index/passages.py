@@ -5,7 +5,7 @@ LONGEST_LINE = 1_000  # characters of a line that are read; longer lines are dat
 
 
 def passages_of(text: str) -> list[str]:
-    """The texts of lines 1–60, 61–120 and so on. The last may be shorter; an empty text has none."""
+    """The text, cut into passages of LINES lines. The last may be shorter; an empty text has none."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -28,7 +28,7 @@ from gateway.connectors.codebase.index.terms import length_of, terms_of
 
 VERSION = "2"  # of tables, terms and postings: an index of another version is replaced
 CONNECT_SECONDS = 5
-_PAST_ROWS = 1_000  # written together
+_PAST_ROWS = 1_000  # rows of the history that are written together
 
 _VERSION = "version"
 _TABLES = Path(__file__).with_name("postgres.sql").read_bytes()
@@ -83,7 +83,7 @@ class PostgresStore:
         with self._database.transaction():
             yield
             self._count()
-            # Until it is merged, an index's pending list would be read to its end for each term of each question.
+            # Each term of each question would read an index's pending list to its end until the list is merged.
             self._database.execute(_MERGE)
 
     def digests(self, paths: Sequence[str]) -> dict[str, bytes]:
@@ -133,7 +133,7 @@ class PostgresStore:
             self._copy("COPY past FROM STDIN (FORMAT binary)", "int4 int4 int4 bytea text", _past_rows(some, ids))
 
     def _known(self, paths: Iterable[str]) -> list[tuple[str, int, bytes]]:
-        """Path, id and digest of those that are indexed."""
+        """Path, id and digest of each of these files that is indexed."""
         rows = self._rows("SELECT path, id, digest FROM files WHERE path = ANY(%s)", (_keys(paths),))
         return [(os.fsdecode(path), file_id, digest) for path, file_id, digest in rows]
 

@@ -1,5 +1,5 @@
-"""Postings: numbers by which Postgres indexes a file. With them it proposes nearly the files that the ranking would put
-first.
+"""Postings: numbers by which Postgres indexes a file. With them, Postgres proposes nearly the same files that the
+ranking would put first.
 
 A posting combines a term and a level in one number. The level says how much the term counts in the file, by the
 ranking's weights and for a file of usual length. So the index alone can score a file: it sums what the file's terms are
@@ -60,7 +60,7 @@ def symbol_posting(name: str) -> int:
 
 
 def lower(name: str) -> str:
-    """In lower case, if the name is ASCII."""
+    """The name in lower case if it is ASCII, otherwise the name itself."""
     return name.lower() if name.isascii() else name
 
 

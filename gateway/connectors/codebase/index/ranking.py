@@ -17,8 +17,8 @@ from gateway.connectors.codebase.tree.path_kinds import PathKind, is_vendored, k
 class Weights:
     """`k1`: how much a term's further occurrences count. `b`: how much long fields reduce the score. `passage`: weight
     of the best passage, added to the fields. `recency`: gain of a file that the last commit touched; it halves after
-    `recent_commits`. `kinds`: factor of each kind of file. `asked`: replaces it for a kind that the question names.
-    `vendored`: a further factor for copies of other projects, unless the question names these."""
+    `recent_commits`. `kinds`: factor of each kind of file. `asked`: replaces that factor for a kind that the question
+    names. `vendored`: a further factor for copies of other projects, unless the question names these."""
 
     path: float = 8
     symbols: float = 2
@@ -70,7 +70,8 @@ class Ranking:
         self._vendored = 1.0 if asks_for_vendored(question) else weights.vendored
 
     def rank(self, files: Iterable[IndexedFile]) -> list[RankedFile]:
-        """Best first. Files with equal scores are ordered by path, so that the same question has the same answer."""
+        """The files that score above 0, best first. Files with equal scores are ordered by path, so that the same
+        question has the same answer."""
         ranked = [self._ranked(file) for file in files]
         return sorted((file for file in ranked if file.score > 0), key=lambda file: (-file.score, file.path))
 

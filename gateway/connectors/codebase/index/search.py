@@ -14,7 +14,7 @@ MOST_TERMS = 1_000  # of a question that are searched for; each takes up to a mi
 NEIGHBOURS = 8  # lines before and after the best one
 MOST_LINES = 40  # of a definition that is shown whole
 
-Read = Callable[[str], bytes | None]  # the current content of a path; None if it no longer exists
+Read = Callable[[str], bytes | None]  # path → its current content; None if there is none to read
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,19 @@ class Match:
 
 
 def ranked_files(store: IndexStore, question: str) -> tuple[Ranking, list[RankedFile]]:
-    """The files that match, best first. Only the first MOST_TERMS different terms of the question are used."""
+    """The ranking for the question, and the files that match it, best first. Only the first MOST_TERMS different terms
+    of the question are used."""
     counts = store.file_counts(question_terms(question)[:MOST_TERMS])
     ranking = Ranking(question, counts, store.totals())
     return ranking, ranking.rank(store.files(store.proposed(ranking.rarity)))
 
 
 def matches(store: IndexStore, ranking: Ranking, files: Sequence[RankedFile], read: Read) -> Iterator[Match]:
-    """The best lines of each file, in the order of the files. They are read one by one, so the caller can stop."""
+    """The best lines of each file, in the order of the files. The files are read one by one, so the caller can stop
+    early."""
     for file in files:
         content = read(file.path)
-        if content:  # an empty or deleted file has no lines to show; the next update notices
+        if content:  # an empty or unreadable file has no lines to show
             lines = content.decode(errors="replace").split("\n")
             best = _best_line(lines, file.passages, ranking.rarity)
             start, end = _around(best, _length(lines), store.symbols_of(file.path))

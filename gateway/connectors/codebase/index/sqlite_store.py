@@ -25,7 +25,7 @@ _VARIABLES = 500  # in one statement
 
 
 class SqliteStore:
-    """Used by one thread. Close it, or use it as a context manager."""
+    """To be used by one thread. Close it, or use it as a context manager."""
 
     def __init__(self, file: Path) -> None:
         self._is_restricted = False
@@ -122,7 +122,7 @@ class SqliteStore:
         self._database.executemany("DELETE FROM stamps WHERE path = ?", [(os.fsencode(path),) for path in paths])
 
     def _known(self, paths: Sequence[str]) -> list[tuple[str, int, bytes]]:
-        """Path, id and digest of those that are indexed."""
+        """Path, id and digest of each of these files that is indexed."""
         rows: list[tuple[bytes, int, bytes]] = []
         for keys in batched(map(os.fsencode, paths), _VARIABLES):
             statement = f"SELECT path, id, digest FROM files WHERE path IN ({_marks(keys)})"  # noqa: S608 — marks only

@@ -9,13 +9,13 @@ from typing import Protocol
 from gateway.connectors.codebase.index.document import FileTerms, IndexedDocument
 from gateway.connectors.codebase.index.symbols import Symbol
 
-PROPOSED = 300  # files by their own terms, and as many by those of their history: 98 % of the right ones
+PROPOSED = 300  # files by their terms, and as many by their history's: these include 98 % of the right files
 RAREST = 24  # terms of a question that propose files; a long question's common words would match every file
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts over all files. `past_files`: files with a history. The others after `files`: terms of all files
+    """Counts over all files. `past_files`: files with a history. `path_terms` and so on: the terms of all files
     together."""
 
     files: int = 0
@@ -44,7 +44,8 @@ class FoundSymbol:
 
 
 class IndexStore(Protocol):
-    """Used by one thread. One process writes at a time; others read meanwhile, and see a batch when it is complete."""
+    """To be used by one thread. One process writes at a time; others read meanwhile, and see a batch when it is
+    complete."""
 
     def close(self) -> None: ...
 
@@ -55,10 +56,10 @@ class IndexStore(Protocol):
     # Writing
 
     def batch(self) -> AbstractContextManager[None]:
-        """Readers see what the block writes as a whole, or not at all."""
+        """Readers see either all of what the block writes, or nothing."""
 
     def digests(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """By path: the digest of the content that is indexed, empty for a file that is not."""
+        """Path → the digest of the content that is indexed; empty for a file that is not indexed."""
 
     def put(self, documents: Sequence[IndexedDocument]) -> None:
         """Adds the files, or replaces them."""
@@ -79,7 +80,7 @@ class IndexStore(Protocol):
     def totals(self) -> Totals: ...
 
     def stamps(self, paths: Sequence[str]) -> dict[str, str]:
-        """The stamps by path, as passed to `put_stamps`. Paths without a stamp are left out."""
+        """Path → stamp, as passed to `put_stamps`. Paths without a stamp are left out."""
 
     def stamped(self) -> Iterator[str]:
         """The paths that have a stamp."""
@@ -90,11 +91,11 @@ class IndexStore(Protocol):
     def paths(self) -> list[str]: ...
 
     def choose(self, holds: Callable[[str], bool]) -> None:
-        """Restricts what is found to the paths for which `holds` is true."""
+        """Restricts `paths`, `paths_that_may_hold` and `proposed` to the paths for which `holds` is true."""
 
     def paths_that_may_hold(self, texts: Sequence[str]) -> list[str] | None:
-        """The paths of the files that may hold all of the texts, ignoring case, sorted. None if the texts are too short
-        for that."""
+        """The paths of the files that may contain all of the texts, ignoring case, sorted. None if the texts are too
+        short to search for: see GramsQuery."""
 
     def file_counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Term → the number of files that have it, or whose history has it, whichever is larger. Terms of no file are
@@ -108,7 +109,8 @@ class IndexStore(Protocol):
     def symbols_of(self, path: str) -> list[Symbol]: ...
 
     def find_symbols(self, name: str, *, most: int) -> list[FoundSymbol]:
-        """Definitions of the name, ignoring case. Those with the same case come first, then by path and line."""
+        """At most `most` definitions of the name, ignoring case: those with the same case first, then by path and
+        line."""
 
 
 def rarest(rarity: Mapping[str, float]) -> list[str]:

@@ -12,8 +12,8 @@ import snowballstemmer
 
 WORD = re.compile(r"\w+")
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
-LONGEST = 64  # characters of a word; longer ones are data
-KEPT_WORDS = 50_000  # whose terms are cached: some 20 MB
+LONGEST = 64  # characters; longer words are data, and have no terms
+KEPT_WORDS = 50_000  # words whose terms are cached, which takes about 20 MB
 
 # Words of questions and bug reports that say nothing about the code.
 ASKING = frozenset(
@@ -26,7 +26,7 @@ ASKING = frozenset(
     )
 )
 
-# Identifiers share their parts, and stemming a part takes as long as a hundred look-ups.
+# Stems are cached, because identifiers share their parts, and stemming a part takes as long as a hundred look-ups.
 _stem = lru_cache(KEPT_WORDS)(snowballstemmer.stemmer("english").stemWord)
 
 
@@ -75,8 +75,8 @@ def length_of(terms: str) -> int:
 
 
 def question_terms(question: str) -> tuple[str, ...]:
-    """The different terms that are searched for: those of words outside ASKING, or of all words if there are no
-    others."""
+    """The distinct terms to search for: those of the words that are not in ASKING, or of all words if every one is in
+    ASKING."""
     words = WORD.findall(question)
     return _different([word for word in words if word.lower() not in ASKING]) or _different(words)
 

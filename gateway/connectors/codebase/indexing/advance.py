@@ -4,14 +4,14 @@ process loads."""
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-BATCH = 500  # files that are read together and written in one transaction, at most
+BATCH = 500  # the most files that are read together and written in one transaction
 
 
 @dataclass(frozen=True, slots=True)
 class RunStep:
-    """The progress of a run. `done` of `total` files of the project are up to date. `differing`: how many were not when
-    the run began. `share`: the part of the run that is done, 0 to 1. `commit`: the id of HEAD's commit; "" if there is
-    none yet."""
+    """The progress of a run. `done` of `total` files of the project are up to date. `differing`: how many files were
+    not up to date when the run began. `share`: the part of the run that is done, 0 to 1. `commit`: the id of HEAD's
+    commit; "" if there is none yet."""
 
     done: int = 0
     total: int = 0
@@ -23,7 +23,7 @@ class RunStep:
     @property
     def is_small(self) -> bool:
         """Whether the files that differ fit into one batch, which readers see at once. Large files may still need
-        several."""
+        several batches."""
         return self.differing <= BATCH
 
 

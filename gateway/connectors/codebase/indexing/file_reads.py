@@ -8,7 +8,7 @@ from gateway.connectors.codebase.git.repository import opened
 from gateway.connectors.codebase.index.document import IndexedDocument, digest_of, document_of
 from gateway.connectors.codebase.tree import files
 
-MOST_BYTES = 2_000_000  # of the files that are read at once, whose documents are in memory together
+MOST_BYTES = 2_000_000  # after which a batch reads no further file, because its documents are in memory together
 
 Digests = Mapping[str, bytes]  # path → the digest of the content that is indexed; empty for a file that is not
 
@@ -30,7 +30,7 @@ class ReadFiles:
 
 
 def read_files(root: Path, batch: Digests) -> ReadFiles:
-    """Reads the files of the batch, up to MOST_BYTES."""
+    """Reads files of the batch until they have MOST_BYTES together. The others are `rest`."""
     repository, found, size = opened(root), ReadFiles(), 0
     for path, digest in batch.items():
         if size >= MOST_BYTES:

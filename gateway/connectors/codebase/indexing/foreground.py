@@ -17,7 +17,7 @@ class IndexIncomplete(Exception):
 
 def brought_up_to_date(project: Project, seconds: float) -> Iterator[str]:
     """Yields lines about the progress until the index matches the tree. The work is done in a child process, or by
-    Sluice's worker if that has already begun. Raises IndexIncomplete."""
+    Sluice's worker if it is already indexing the project. Raises IndexIncomplete."""
     states.begin_missing()
     ends, process, before = time.monotonic() + seconds, IndexingProcess(), ""
     try:

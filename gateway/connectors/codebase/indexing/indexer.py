@@ -19,8 +19,8 @@ from gateway.connectors.codebase.indexing.tree_watch import TreeWatch
 
 
 def advance(root: Path, place: IndexPlace, seconds: float) -> Advance:
-    """Works on the project at `root` for about `seconds`. `place`: where its index is, which must have been created. An
-    error of the repository or of the index is returned, not raised."""
+    """Works on the project at `root` for about `seconds`. `place`: where its index is; the place must have been
+    created. An error of the repository or of the index is returned, not raised."""
     try:
         return _tree_of(root, place).advance(seconds)
     except RepositoryRefused as error:

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class IndexingProcess:
-    """The child process. It starts with the first `advance`, which takes half a second, and ends with its parent."""
+    """The child process. The first `advance` starts it, which takes half a second. It ends with its parent."""
 
     def __init__(self) -> None:
         self._children = ChildProcesses(1, _lower_priority)
@@ -33,7 +33,8 @@ class IndexingProcess:
         result says so, and the next call starts another process if needed."""
         try:
             future = self._children.pool().schedule(_advance, args=(root, place, seconds))
-            # Not the pool's own timeout: it starts when the process takes the job, and a process that hangs never does.
+            # Not the pool's own timeout: that starts when the process takes the job, which a hanging process never
+            # does.
             found: Advance = future.result(seconds + grace)
         except TimeoutError:
             self.stop()

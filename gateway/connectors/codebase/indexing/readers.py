@@ -23,7 +23,7 @@ from gateway.connectors.codebase.indexing.file_reads import Digests, ReadFiles, 
 PROCESSES = 2
 AHEAD = 2  # batches that are read, or wait to be read, while one is written
 BATCH_SECONDS, FILE_SECONDS = 60.0, 10.0  # a batch takes a second or two
-LOOK_SECONDS = 1.0  # between checks whether a pool still works
+LOOK_SECONDS = 1.0  # between checks of whether a pool still works
 TRIES = 2  # for a file on its own
 FAILS = (
     "The processes that read the files of the project cannot start, or its file system does not answer. Indexing is "
@@ -36,8 +36,9 @@ logger = logging.getLogger(__name__)
 
 
 class Readers:
-    """Used by one thread. `work`: what a process does with a batch. `look`: reads a file and discards its content.
-    `batch_seconds`, `file_seconds`: how long a batch, or a file on its own, may take before its process is stopped."""
+    """To be used by one thread. `work`: what a process does with a batch. `look`: reads a file and discards its
+    content. `batch_seconds`, `file_seconds`: how long a batch, or a file on its own, may take before its process is
+    stopped."""
 
     def __init__(
         self,
@@ -110,8 +111,8 @@ class _Scheduled:
         self._future: Future[Any] = pool.schedule(work, args=arguments, timeout=seconds)
 
     def result(self) -> Any:
-        """Raises the exceptions in _ENDED. Also checks the pool, because a pool that breaks just as it is given a job
-        forgets it: its future would never end."""
+        """Raises the exceptions in _ENDED. Also checks the pool, because a pool that breaks while it is given a job
+        forgets the job, and the future would never be done."""
         while not wait([self._future], LOOK_SECONDS).done:
             if not self._pool.active:
                 raise BrokenProcessPool

@@ -23,14 +23,14 @@ from gateway.connectors.codebase.tree import files
 
 FEW = 50  # files that this process reads itself, because starting the readers takes longer
 COMMITS = 200  # read in one step
-READS_HERE = "reads here"  # a fact in the index while this process reads; it remains if a file crashes it
+READS_HERE = "reads here"  # a fact in the index while this process reads; it remains if a file crashes the process
 PAST_PERCENT = 10  # the share of a run's progress that reading the history counts for
 
-Stamps = Callable[[Sequence[str]], dict[str, str]]  # of the files at the paths, as they are now
+Stamps = Callable[[Sequence[str]], dict[str, str]]  # paths → the current stamps, by path
 
 
 class IndexRun:
-    """`watch`: tells whether the tree has changed since the run began. None before that."""
+    """`watch`: tells whether the tree has changed since the run began; None until then."""
 
     def __init__(self, root: Path, store: IndexStore) -> None:
         self._root, self._store = root, store
@@ -58,7 +58,7 @@ class IndexRun:
             yield RunStep(len(paths), len(paths), differing, whole, "Reading the history", commit)
 
     def _stamps(self, is_bare: bool, commit: str) -> Stamps:
-        """A bare repository has no files on disk; what it holds changes only with HEAD."""
+        """A bare repository has no files on disk. Its files change only with HEAD, so HEAD's commit is their stamp."""
         return (lambda paths: dict.fromkeys(paths, commit)) if is_bare else partial(stamps_of, self._root)
 
     def _file_steps(self, paths: Sequence[str], stamps: Stamps) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,7 @@ UNSETTLED = ""  # the stamp of a file that has to be read again
 
 
 def stamps_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
-    """The stamps of the existing files, by path. A stamp stays equal while its file is unchanged."""
+    """Path → stamp, for the files that exist. A stamp other than UNSETTLED stays the same until its file changes."""
     prefix, found = f"{root}/", {}
     latest = time.time_ns() - SETTLED
     for path in paths:

@@ -68,8 +68,8 @@ def record(project_id: int, advance: Advance) -> bool:
 
 
 def _work(state: IndexState, advance: Advance) -> None:
-    """A complete index stays complete while few files differ, because these are written at once. Within a run, no
-    figure decreases, even if the run had to begin again."""
+    """A complete index stays complete while few files differ, because these are written at once. Within a run, neither
+    the processed files nor the percentage decrease, even if the run had to begin again."""
     step, now = advance.step, timezone.now()
     if state.status == IndexStatus.COMPLETE and step.is_small:
         return

@@ -15,7 +15,7 @@ from gateway.connectors.codebase.indexing.process import IndexingProcess, proces
 from gateway.connectors.codebase.models import Project
 from gateway.connectors.codebase.progress import IndexStatus
 
-MOMENT = 1.0  # seconds of one project, after which its progress is stored and the others have their turn
+MOMENT = 1.0  # seconds of work on one project, after which its progress is stored and the others have their turn
 RETRY = timedelta(seconds=30)  # after a failure
 logger = logging.getLogger(__name__)
 _one_at_a_time = threading.Lock()
@@ -72,7 +72,7 @@ def advanced(project: Project, child: IndexingProcess) -> Advance:
 
 
 def _due(projects: Iterable[Project]) -> Iterable[Project]:
-    """The projects without those that have just failed."""
+    """The projects, except those that have just failed."""
     latest = timezone.now() - RETRY
     for project in projects:
         state = project.index

@@ -45,9 +45,9 @@ _REMOVING = re.compile(r"(?i)\b(remov|drop|delet)")
 
 @dataclass(frozen=True, slots=True)
 class MessageEvidence:
-    """`text`: the shown part of the change, in lower case. `truth` checks claims about it. `is_part`: it is not the
+    """`text`: the shown part of the change, in lower case. `truth` checks claims about it. `is_part`: `text` is not the
     whole change. `head`: the title's type and scope, before the subject. `files`: the lines of the local body, one for
-    each listed file; the change has `count` files. `room`: most characters of the title."""
+    each listed file; the change has `count` files. `room`: the most characters that the title may have."""
 
     prompt: ModelPrompt
     truth: Truth

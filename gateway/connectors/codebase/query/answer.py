@@ -37,7 +37,7 @@ def answer_query(place: ProjectPlace, request: QueryRequest, budget: Budget, *, 
     try:
         with place.index.reading() as store:
             return _draft(place, request, budget, store, for_model)
-    except (IndexFailed, IndexGone):  # it may just have been deleted, to be rebuilt
+    except (IndexFailed, IndexGone):  # the index may just have been deleted, to be rebuilt
         logger.exception("an index cannot be read", extra={"project_root": str(place.root)})
     return _draft(place, request, budget, None, for_model)
 

@@ -57,7 +57,7 @@ def _finder(query: Mapping[str, Any]) -> Find:
 def _lines(
     query: Mapping[str, Any], paths: Sequence[str], find: Find, sources: Sources, has_left: HasLeft
 ) -> QueryResult:
-    """Searches file by file, in the order of their paths, so that a further query can continue after the last one."""
+    """Searches the files in the order of their paths, so that another query can continue after the last one."""
     after, limit = query.get("after", ""), query["limit"]
     rows: list[dict[str, Any]] = []
     read, slow, last = 0, [], after

@@ -26,7 +26,7 @@ the question, the answer is the empty text. What the caller knows already only e
 """
 _FORM = AnswerForm({"answer": LONGEST_ANSWER})
 _CITED = re.compile(r":(?P<start>\d+)(?:[-–](?P<end>\d+))?")
-_PATH_CHARACTER = re.compile(r"[\w./\\-]\Z")  # before a path: it is only the end of a longer path
+_PATH_CHARACTER = re.compile(r"[\w./\\-]\Z")  # if one stands before a path, the path is only the end of a longer one
 # An address with a scheme, a host with a path, an e-mail address, or the target of a Markdown link.
 _ADDRESS = re.compile(r"\w+://[^\s)]+|\bwww\.[^\s)]+|\b[\w-]+(?:\.[\w-]+)+/[^\s)]*|[\w.+-]+@[\w.-]+|(?<=\]\()[^\s)]+")
 _AFTER_ADDRESS = ".,:;!?`\"'>”“»"
@@ -79,7 +79,7 @@ class AnswerEvidence:
 
 
 def evidence_of(question: str, context: Sequence[str], found: QueryResult) -> AnswerEvidence | None:
-    """`found`: with its secrets already removed. None if there is nothing to answer from."""
+    """`found`: with its secrets already removed. Returns None if no row has an excerpt."""
     places = tuple((row["path"], row["startLine"], row["endLine"]) for row in shown_rows(found) if row.get("excerpt"))
     if not places:
         return None

@@ -24,21 +24,21 @@ class Sources:
 
     @cached_property
     def paths(self) -> list[str]:
-        """The files of the scope, by path. Taken from the index if it is complete: it may lag by a few seconds, but is
-        a hundred times faster."""
+        """The paths of the files in the scope, sorted. Taken from the index if it is complete: it may lag by a few
+        seconds, but is a hundred times faster."""
         if self.index:
             return self.index.paths()
         return [path for path in files.names(self.repository) if self.scope.holds(path)]
 
     def paths_that_may_hold(self, texts: Sequence[str]) -> list[str]:
-        """The files of the scope, without those that cannot contain all of the texts. Upper and lower case count as
-        equal."""
+        """The paths in the scope whose files may contain all of the texts, ignoring case; all paths in the scope if
+        there is no complete index, or if the texts are too short to search for."""
         found = self.index.paths_that_may_hold(texts) if self.index else None
         return self.paths if found is None else found
 
     @cached_property
     def index(self) -> IndexStore | None:
-        """The store, restricted to the scope; None if there is none or it lacks files."""
+        """The store, restricted to the scope; None if there is no index, or if it lacks files."""
         if self.store is None or not self.is_indexed:
             return None
         if not self.scope.is_whole:
@@ -46,7 +46,8 @@ class Sources:
         return self.store
 
     def read(self, path: str) -> bytes | None:
-        """The current content of a text file; None if it no longer exists."""
+        """The content of a text file; None if `file_at` finds none, for example because it has disappeared or is too
+        large."""
         file = files.file_at(self.root, self.repository, path)
         return file.content if file else None
 

@@ -34,7 +34,8 @@ def find_symbol(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -
 
 
 def definition(path: str, symbol: Symbol, sources: Sources, *, score: float = 1.0) -> dict[str, Any] | None:
-    """None if the file has become too short since it was indexed."""
+    """A row for the definition; None if the file lacks its lines, for example because it has changed since it was
+    indexed."""
     lines = (sources.text(path) or "").split("\n")
     if symbol.end_line > len(lines):
         return None

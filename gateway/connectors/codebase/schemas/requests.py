@@ -92,7 +92,8 @@ _UNSHOWN = frozenset({"$defs", "minLength", "maxLength", "maxItems", "minimum", 
 
 
 def _brief(schema: Schema) -> Schema:
-    """Without the limits that hardly any call exceeds. The error of a call that exceeds one states it."""
+    """The schema without the limits that hardly any call exceeds. If a call exceeds a limit, its error states the
+    limit."""
     brief = {keyword: value for keyword, value in schema.items() if keyword not in _UNSHOWN}
     if "items" in brief:
         brief["items"] = _brief(brief["items"])

@@ -33,8 +33,9 @@ def names(repository: pygit2.Repository) -> list[str]:
 
 
 def file_at(root: Path, repository: pygit2.Repository, path: str) -> TreeFile | None:
-    """One of `names`. None if the file is left out (see `left_out`), has disappeared, cannot be read, or is larger than
-    paths.MAX_FILE_BYTES. Raises PathRefused for a path that leads out of the project."""
+    """The file at a path, whether or not `names` has it: a file that git ignores is read too. None if the file is left
+    out (see `left_out`), has disappeared, cannot be read, or is larger than paths.MAX_FILE_BYTES. Raises PathRefused
+    for a path that leads out of the project."""
     paths.parts_of(path)
     if left_out.is_generated_name(path) or left_out.is_secret_name(path):
         return None

@@ -7,7 +7,7 @@ CHARS = 1 << 16
 
 
 def move(apps, schema_editor):
-    """One text after the other, from the row that had it whole into its pieces."""
+    """Moves one text after the other from its row into pieces."""
     content_model = apps.get_model('hostaway', 'DocumentContent')
     piece_model = apps.get_model('hostaway', 'TextPiece')
     for digest in list(content_model.objects.values_list('digest', flat=True)):

@@ -1,4 +1,5 @@
-"""Masks the secrets in what was stored before redaction, and seals the values beside it."""
+"""Masks the secrets in objects, texts and events that were stored before redaction existed, and encrypts their
+values."""
 
 import hashlib
 import zlib
