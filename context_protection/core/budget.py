@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from context_protection.core import tokens
+from context_protection.core import meta_texts, tokens
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import Policy, RulerName
 
@@ -98,7 +98,7 @@ def length(data: bytes) -> int:
 def render(document: Mapping[str, Any], policy: Policy, operation: str, *, meta_key: str = "meta") -> Body:
     """Renders `document` with the three budget figures added to its `meta_key`. That member comes first, so that
     clients which truncate an answer still show it. `operation`: the operation that answers."""
-    meta = document[meta_key]
+    meta = meta_texts.bounded(document[meta_key], policy.hard_cap)
     head = dumps({meta_key: meta})[:-2] + (b"," if meta else b"")
     rest = dumps({name: value for name, value in document.items() if name != meta_key})
     tail = (b"," if len(rest) > 2 else b"") + rest[1:]

@@ -22,7 +22,7 @@ from context_protection.core.results.tabulation import Column, Tabulated, tabula
 from context_protection.core.withheld_fields import MASK
 
 HANDLE = "handle"
-MAX_TOKENS = 220  # of an answer, as Claude counts
+MAX_TOKENS = 220  # of an answer with columns, as Claude counts; what `meta` notes may alone take more
 MAX_COLUMNS = 24
 SAMPLED = 20  # rows that give the examples, and the types of undeclared columns
 EXAMPLE_CHARS = 16

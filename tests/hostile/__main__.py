@@ -45,7 +45,7 @@ def running(directory: Path) -> Iterator[Serving]:
 
 def hostile_run(seed: int, answers: int, seconds: float, clients: int, walk: int | None = None) -> Tally:
     with tempfile.TemporaryDirectory(prefix="sluice-hostile-") as directory, running(Path(directory)) as sluice:
-        run = HostileRun(sluice, seed, answers, seconds)
+        run = HostileRun(sluice, seed, answers, seconds, is_shown=walk is not None)
         if walk is not None:
             with HostileClient(sluice) as client:
                 run.walk(client, walk)

@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
-from context_protection.core import budget, errors, tokens
+from context_protection.core import budget, errors, handles, tokens
 from context_protection.core.policy import Policy
 from tests.hostile.calls import meta_of
 
 POLICY = Policy()
-HANDLE_TOKENS = 220  # docs/answers.md
+HANDLE_TOKENS = handles.MAX_TOKENS
 NEARLY = 0.85  # of a limit; from here on ctok itself counts
 INTERNAL = {errors.INTERNAL, errors.CONDENSING}
 
@@ -18,7 +18,9 @@ def limit_of(answer: Mapping[str, Any]) -> int:
     """In Claude's tokens."""
     if set(answer) == {"error"}:
         return errors.MAX_TOKENS
-    return HANDLE_TOKENS if meta_of(answer).get("kind") == "handle" else POLICY.hard_cap
+    meta = meta_of(answer)
+    is_short = meta.get("kind") == "handle" and "withheld" not in meta and "notes" not in meta
+    return HANDLE_TOKENS if is_short else POLICY.hard_cap
 
 
 def tokens_of(text: str, limit: int) -> int:

@@ -23,6 +23,7 @@ from tests.hostile.calls import ToolCall, following
 TRANSPORTS = ("websocket", "websocket", "http", "rest")
 FAULTY_SHARE = 0.08  # of the first calls; failures in a row open the API's circuit breaker
 LONGEST_WALK = 14  # calls
+SHOWN = 1500  # characters of an answer of one walk
 LOST = (ConnectionClosed, OSError, httpx2.TransportError)
 
 
@@ -68,6 +69,7 @@ class HostileRun:
     seed: int
     most_answers: int
     most_seconds: float
+    is_shown: bool = False
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
@@ -117,6 +119,8 @@ class HostileRun:
         except (ValueError, LookupError) as problem:
             return self._wrong(number, transport, call, f"no answer in JSON: {problem!r}")
         tokens = judge.tokens_of(text, judge.limit_of(answer))
+        if self.is_shown:
+            print(f"{transport} {call}\n    {tokens:,} tokens: {text[:SHOWN]!r}")
         for fault in judge.faults(answer, text, tokens):
             self._wrong(number, transport, call, fault)
         with self._counting:

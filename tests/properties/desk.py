@@ -136,6 +136,7 @@ class Desk:
     text: MemoryText | None = None
     policy: Policy = field(default_factory=Policy)
     shape: Shape = ANY
+    result_operation: str | None = None
     snapshots: Snapshots = field(default_factory=lambda: Snapshots(DictSnapshots(), Sealer(["x" * 40])))
     envelopes: list[Envelope] = field(default_factory=list)
 
@@ -160,6 +161,7 @@ class Desk:
             record_operation="get" if operation == "list" else None,
             record_arguments={"fields": "all"},
             search=own.get("search"),
+            result_operation=self.result_operation,
             **{name: arguments.get(name) for name in FORM},
         )
         return None if needs_no_fetch(snapshot) else self._payload(operation, own), request

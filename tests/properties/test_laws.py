@@ -159,6 +159,26 @@ def test_the_same_call_gives_the_same_rows_however_often_it_is_made(rows: list[d
         assert crawler.rows(again[0]) == crawler.rows(again[1]) == crawler.rows(again[2])
 
 
+@given(payloads.long_texts(20_000), policies, st.sampled_from([0, 3, 100]), st.sampled_from([None, "handle", "table"]))
+def test_values_that_a_note_names_do_not_take_an_answer_over_the_cap(
+    text: str, policy: Policy, above: int, form: str | None
+):
+    """Two currencies of any length, which the note on a comparison of amounts names."""
+    rows = [{"id": n, "totalPrice": n, "currency": f"{n} {text}"} for n in range(9)]
+    desk = Desk(rows, policy=policy, result_operation="result_query")
+    desk("list", {"where": {"totalPrice": {"gt": above}}, **({"format": form} if form else {})})
+    desk.assert_never_over_the_cap()
+
+
+def test_a_record_with_long_names_of_withheld_fields_can_be_read():
+    """Their list in `meta` took more than the hard cap: a character of these names is four tokens."""
+    names = ["".join(chr(0x40000 + 997 * n + 7 * at) for at in range(80)) for n in range(60)]
+    record = {"id": 7, **{name: {"doorCode": "[withheld: door code]"} for name in names}}
+    desk = Desk([record])
+    assert crawler.record(desk, "get", {"id": 7, "fields": "all"}) == record
+    desk.assert_never_over_the_cap()
+
+
 @given(st.dictionaries(payloads.names, payloads.values, max_size=300), policies)
 def test_an_error_is_never_over_the_cap(record: dict[str, Any], policy: Policy):
     desk = Desk([{**record, "id": 7}], policy=policy)

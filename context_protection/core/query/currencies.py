@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-MAX_NAMED = 12  # currencies that a note names
+MAX_NAMED = 12  # currencies, or amounts, that a note names
+MAX_CHARS = 40  # of each
 _CURRENCIES = frozenset({"currency", "currencycode", "currencyiso", "isocurrency", "currencyisocode"})
 _AMOUNT = re.compile(
     r"(?:^|_)(?:amount|price|total|subtotal|cost|fee|charge|payment|paid|payout|balance|revenue|tax|deposit|refund|"
@@ -45,11 +46,15 @@ def note(amounts: Iterable[str], unit: str, found: Collection[Any]) -> list[str]
     """A note on compared amounts, if the rows have several units (`found`); else empty."""
     if len(found) < 2:
         return []
-    names = ", ".join(dict.fromkeys(amounts))
-    return [f"{names}: compared across {unit} ({listed(found)}); choose one with where."]
+    return [f"{named(list(dict.fromkeys(amounts)))}: compared across {unit} ({listed(found)}); choose one with where."]
 
 
 def listed(currencies: Iterable[Any]) -> str:
     """The currencies in order, as a note names them."""
-    every = sorted(map(str, currencies))
-    return ", ".join(every[:MAX_NAMED]) + (" …" if len(every) > MAX_NAMED else "")
+    return named(sorted(map(str, currencies)))
+
+
+def named(names: Sequence[str]) -> str:
+    """The first of them. Long ones are cut, as the data may call a currency anything."""
+    cut = [name if len(name) <= MAX_CHARS else f"{name[:MAX_CHARS]}…" for name in names[:MAX_NAMED]]
+    return ", ".join(cut) + (" …" if len(names) > MAX_NAMED else "")

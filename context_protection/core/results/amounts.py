@@ -265,8 +265,8 @@ def _equal(node: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def _note(mixed: set[Amount]) -> str:
-    names = ", ".join(sorted({each.name for each in mixed}))
-    units = " and ".join(sorted({each.unit for each in mixed if each.unit})) or "the currency"
+    names = currencies.named(sorted({each.name for each in mixed}))
+    units = currencies.named(sorted({each.unit for each in mixed if each.unit})) or "the currency"
     found = currencies.listed({name for each in mixed for name in each.currencies})
     return (
         f"{names}: amounts in {found} are mixed here; group, order or filter by {units} before adding, ranking or "

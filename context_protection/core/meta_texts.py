@@ -1,0 +1,34 @@
+"""Bounds the texts in `meta` that repeat names and values of the data, which may have any length (law 1)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from context_protection.core import tokens
+
+BOUNDED = ("notes", "withheld")
+SHARE = 4  # each takes at most a quarter of the hard cap
+TOKENS_A_CHARACTER = 6  # at most, as a control character is six characters of JSON
+SHORTEST = 8  # characters; texts that short are left out, rather than cut
+
+
+def bounded(meta: Mapping[str, Any], hard_cap: int) -> Mapping[str, Any]:
+    most = hard_cap // SHARE
+    for name in BOUNDED:
+        texts = meta.get(name)
+        if texts and sum(map(len, texts)) * TOKENS_A_CHARACTER > most:
+            meta = {**meta, name: _fitted(texts, most)}
+    return meta
+
+
+def _fitted(texts: Sequence[str], most: int) -> list[str]:
+    """Halves the longest text until all of them take at most `most` tokens."""
+    kept = list(texts)
+    while tokens.claude.count(orjson.dumps(kept).decode()) > most:
+        longest = max(range(len(kept)), key=lambda number: len(kept[number]))
+        if len(kept[longest]) > SHORTEST:
+            kept[longest] = f"{kept[longest][: len(kept[longest]) // 2]}…"
+        else:
+            kept.pop()
+    return kept
