@@ -1,13 +1,15 @@
 """Tool lists are read from the first server on."""
 
 import asyncio
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from context_protection.configuration.revisions import revisions
-from gateway.connectors.mcp_servers.first_server import LOOK_SECONDS, FirstServer
+from gateway.connectors.mcp_servers import first_server, registry
+from gateway.connectors.mcp_servers.first_server import FirstServer
 from gateway.connectors.mcp_servers.models import McpServer
 from gateway.connectors.mcp_servers.refresh import Refreshing
 from tests.patience import PATIENCE
@@ -25,23 +27,34 @@ def refreshed(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return event
 
 
-async def test_nothing_is_read_until_there_is_a_server(db: None, settings: Any, refreshed: asyncio.Event):
+async def test_nothing_is_read_until_there_is_a_server(
+    db: None, settings: Any, refreshed: asyncio.Event, monkeypatch: pytest.MonkeyPatch
+):
+    loop, looks, servers = asyncio.get_running_loop(), asyncio.Semaphore(0), registry.servers
+
+    def counted() -> Iterable[Any]:
+        loop.call_soon_threadsafe(looks.release)
+        return servers()
+
     settings.MCP_SERVERS_FILE = ""
-    first_server = FirstServer()
-    await first_server.start()
-    await asyncio.sleep(2 * LOOK_SECONDS)
+    monkeypatch.setattr(registry, "servers", counted)
+    monkeypatch.setattr(first_server, "LOOK_SECONDS", 0.001)
+    first = FirstServer()
+    await first.start()
+    for _ in range(3):
+        await asyncio.wait_for(looks.acquire(), PATIENCE)
     assert not refreshed.is_set()
     await McpServer.objects.acreate(name="added", url="http://127.0.0.1:9/mcp")
     revisions.bump()
     await asyncio.wait_for(refreshed.wait(), PATIENCE)
-    await first_server.stop()
+    await first.stop()
 
 
 async def test_an_odd_file_is_left_to_what_reads_it(db: None, settings: Any, tmp_path: Path, refreshed: asyncio.Event):
     path = tmp_path / "odd.json"
     path.write_text("{")
     settings.MCP_SERVERS_FILE = str(path)
-    first_server = FirstServer()
-    await first_server.start()
+    first = FirstServer()
+    await first.start()
     await asyncio.wait_for(refreshed.wait(), PATIENCE)
-    await first_server.stop()
+    await first.stop()
