@@ -64,8 +64,8 @@ def prepare(account_id: str, *, full: bool = False) -> None:
         for copied in COPIED:
             SyncState.objects.get_or_create(resource=copied.name, defaults={"account": account_id})
         if full:
-            anew = {"full_at": None, "retry_at": None, **begun(MODE.NONE, None)}
-            SyncState.objects.all().update(**anew)
+            reset = {"full_at": None, "retry_at": None, **begun(MODE.NONE, None)}
+            SyncState.objects.all().update(**reset)
 
 
 def begun(mode: SyncState.Mode, now: datetime | None) -> dict[str, Any]:

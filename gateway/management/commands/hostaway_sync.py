@@ -17,7 +17,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--full", action="store_true", help="read everything anew, from the beginning")
+        parser.add_argument("--full", action="store_true", help="read the whole account again")
 
     def handle(self, *args: Any, **options: Any) -> None:
         account = live.account()

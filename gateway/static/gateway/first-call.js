@@ -16,7 +16,7 @@
         if (made.textContent !== line.textContent) line.replaceWith(made);
       }
     } catch {
-      // The server is away for the moment: ask again.
+      // The server is unavailable for the moment: ask again.
     }
     setTimeout(ask, SECONDS * 1000, left - 1);
   };

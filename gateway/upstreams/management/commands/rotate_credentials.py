@@ -38,6 +38,6 @@ class Command(BaseCommand):
 
 
 def _sentence(counts: SealedValueCounts, *, checked: bool) -> str:
-    done = "sealed with a former key" if checked else "sealed anew"
+    done = "sealed with a former key" if checked else "sealed again"
     lost = len(counts.lost) + counts.lost_content
     return f"{counts.newest} sealed with the newest key, {counts.former} {done}, {lost} cannot be opened."

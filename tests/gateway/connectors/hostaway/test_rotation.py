@@ -52,7 +52,7 @@ def door_codes() -> list[str]:
 def test_after_a_rotation_the_former_key_can_go(account: None, settings: Any):
     with pytest.raises(CommandError, match="A former key is still needed"):
         rotate("--check")
-    assert rotate().startswith(f"0 sealed with the newest key, {BOOKING_COUNT + 2} sealed anew, 0 cannot be opened.")
+    assert rotate().startswith(f"0 sealed with the newest key, {BOOKING_COUNT + 2} sealed again, 0 cannot be opened.")
     settings.CREDENTIAL_KEYS, settings.SECRET_KEY = [NEW], GONE
     assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKING_COUNT + 1)]
     loft = Listing.objects.get()
@@ -82,7 +82,7 @@ def test_a_rotation_that_is_killed_halfway_goes_on_with_the_rest(account: None, 
     with connection.execute_wrapper(killer), pytest.raises(Killed):
         rotate()
     assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKING_COUNT + 1)]
-    assert rotate().startswith(f"{after} sealed with the newest key, {BOOKING_COUNT + 2 - after} sealed anew")
+    assert rotate().startswith(f"{after} sealed with the newest key, {BOOKING_COUNT + 2 - after} sealed again")
     settings.CREDENTIAL_KEYS = [NEW]
     assert door_codes() == [f"Zx{n}q" for n in range(1, BOOKING_COUNT + 1)]
 
@@ -117,7 +117,7 @@ def test_an_object_that_a_sync_writes_meanwhile_is_the_syncs(account: None):
 def test_values_that_no_key_opens_are_counted_and_do_not_stop_the_rest(account: None):
     Booking.objects.filter(id=3).update(sealed=Vault([GONE]).seal("[]"))
     said = rotate()
-    assert f"{BOOKING_COUNT + 1} sealed anew, 1 cannot be opened." in said
+    assert f"{BOOKING_COUNT + 1} sealed again, 1 cannot be opened." in said
     assert "hostaway_sync --full" in said
     assert rotate("--check").startswith(
         f"{BOOKING_COUNT + 1} sealed with the newest key, 0 sealed with a former key, 1 cannot"

@@ -143,7 +143,7 @@ def test_after_a_rotation_the_former_key_can_go(ten: list[UpstreamApi], settings
     with pytest.raises(CommandError, match="A former key is still needed"):
         rotate("--check")
     said = rotate()
-    assert said == "0 sealed with the newest key, 10 sealed anew, 0 cannot be opened."
+    assert said == "0 sealed with the newest key, 10 sealed again, 0 cannot be opened."
     settings.CREDENTIAL_KEYS = [NEW]
     assert opened() == [f"secret-of-{number}" for number in range(10)]
     assert rotate("--check") == "10 sealed with the newest key, 0 sealed with a former key, 0 cannot be opened."
@@ -176,7 +176,7 @@ def test_a_rotation_that_is_killed_halfway_is_finished_by_the_next(ten: list[Ups
         rotate()
     assert opened() == [f"secret-of-{number}" for number in range(10)], "calls go on halfway"
     assert rotation.count_by_key() == rotation.SealedValueCounts(newest=after, former=10 - after, lost=())
-    assert rotate().startswith(f"{after} sealed with the newest key, {10 - after} sealed anew")
+    assert rotate().startswith(f"{after} sealed with the newest key, {10 - after} sealed again")
     settings.CREDENTIAL_KEYS = [NEW]
     assert opened() == [f"secret-of-{number}" for number in range(10)]
 
