@@ -25,7 +25,7 @@ class Held:
     holder: str
 
     def renew(self) -> None:
-        """Must be called inside a transaction, so that only the holder's writes are committed. Raises LeaseLost."""
+        """If it is called inside a transaction, only the holder's writes are committed. Raises LeaseLost."""
         if not Lease.objects.filter(name=self.name, holder=self.holder).update(until=Now() + LASTS):
             raise LeaseLost(self.name)
 

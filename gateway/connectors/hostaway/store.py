@@ -36,8 +36,8 @@ BATCH = 1000
 READ = "read_document"  # long texts are divided into chunks under the limits of this operation
 Progress = Callable[[str, float], None]
 M = TypeVar("M", bound=UpstreamObject)
-# The id of an advisory lock, with which writers take turns (Postgres). Otherwise transactions could commit in another
-# order than they got their keys, and a row could appear below the watermark of a snapshot that has begun.
+# The id of an advisory lock, with which writers take turns (Postgres). Otherwise, transactions could commit in another
+# order than that of their keys, and a row could appear below the watermark of a snapshot that has begun.
 WRITERS_LOCK = 0x51C1CE
 
 

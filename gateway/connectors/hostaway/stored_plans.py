@@ -1,6 +1,6 @@
 """Chunk plans of long texts: made once per text and limits, in the background, and read by all processes in blocks.
 
-A plan's row also queues it: a periodic task of the worker makes each unfinished plan that has no live maker.
+The row of an unfinished plan also queues it: a periodic task of the worker makes each such plan that has no live maker.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,8 +22,8 @@ from gateway.connectors.hostaway.models import DocumentContent, TextPlan, TextPl
 
 SILENCE = timedelta(minutes=5)  # a maker without progress for this long counts as dead
 PACE = 10_000_000  # characters per second, assumed until measured
-SWEEP_SECONDS = 15  # between two sweeps
-PLANS_OF_A_TEXT = 4  # stored plans per text: the newest, for the latest limits
+SWEEP_SECONDS = 15  # between two runs of the task that makes queued plans
+PLANS_OF_A_TEXT = 4  # the newest plans of each text are kept, up to this number
 
 
 # -- Reading ----------------------------------------------------------------------------------------
@@ -64,7 +64,8 @@ def find(digest: str, chunk_sizes: ChunkSizes) -> StoredTextPlan | IndexingProgr
 
 
 def _former(digest: str, chunk_sizes: ChunkSizes) -> ChunkSizes | None:
-    """The sizes of the newest finished plan whose chunks respect the hard cap of `chunk_sizes`."""
+    """The sizes of the newest finished plan whose chunks respect the hard cap of `chunk_sizes`; None if there is
+    none."""
     finished = TextPlan.objects.filter(content_id=digest).exclude(chunks=None).order_by("-pk")
     sizes_of_plans = map(_chunk_sizes, finished.values_list("cutting", flat=True))
     return next((each for each in sizes_of_plans if each.fits_within(chunk_sizes)), None)
@@ -103,7 +104,7 @@ def make(digest: str, chunk_sizes: ChunkSizes, progress: Callable[[int], None] =
 
 
 def make_ordered() -> int:
-    """Makes all queued plans that have no live maker; returns how many."""
+    """Makes all queued plans that have no live maker; returns how many it began."""
     made = 0
     for row in TextPlan.objects.filter(_abandoned(), chunks=None):
         if _claim(row):
@@ -131,7 +132,8 @@ def _claim(row: TextPlan) -> bool:
 
 
 def _build(row: TextPlan) -> Iterator[int]:
-    """Makes the plan; yields the number of characters done, and ends early if another maker has taken over."""
+    """Makes the plan; yields the number of characters done. Ends early if the plan was purged, or if another maker has
+    taken over."""
     chunk_sizes, count = _chunk_sizes(row.cutting), 0
     lines = DocumentContent.objects.values_list("lines", flat=True).get(digest=row.content_id)
     for block in plan_windows(pieces.parts(row.content_id), chunk_sizes.form, chunk_sizes.limits, lines):
@@ -143,7 +145,8 @@ def _build(row: TextPlan) -> Iterator[int]:
 
 
 def _store(row: TextPlan, block: ChunkPlan, count: int) -> bool:
-    """Stores a block that begins with chunk `count`. Returns False if another maker has taken over."""
+    """Stores a block that begins with chunk `count`. Returns False if the plan was purged, or if another maker has
+    taken over."""
     with transaction.atomic():
         ours = TextPlan.objects.filter(pk=row.pk, maker=row.maker)
         if not ours.update(done_chars=block.cuts[-1], alive_at=timezone.now()):
@@ -152,7 +155,7 @@ def _store(row: TextPlan, block: ChunkPlan, count: int) -> bool:
     return True
 
 
-# -- Sweeping ---------------------------------------------------------------------------------------
+# -- Purging ----------------------------------------------------------------------------------------
 
 
 def purge_old() -> int:

@@ -1,4 +1,4 @@
-"""Syncs the store with the account: reads everything once a day, and the latest changes every few minutes.
+"""Syncs the store with the account: reads everything at long intervals, and the latest changes every few minutes.
 
 A lease allows one sync at a time across all workers. Each page is stored together with the position after it. Pages are
 requested one after the other; each call waits as long as upstream's rate limits require.

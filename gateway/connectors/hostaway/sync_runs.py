@@ -56,8 +56,9 @@ class SyncRun:
         self.state = SyncState.objects.get(resource=copied.name)
 
     def go(self) -> None:
-        """Reads everything if that is due, then the changes, then removes deleted rows. Raises Stop, LeaseLost and
-        Interrupted. Failures of only this resource are recorded in its state."""
+        """Reads everything if that is due, then the changes, then removes deleted rows. Does nothing during a pause
+        after failures. Raises Stop, LeaseLost and Interrupted. Failures of only this resource are recorded in its
+        state."""
         if self.state.retry_at and self.state.retry_at > timezone.now():
             return
         try:

@@ -70,7 +70,7 @@ def prepare(account_id: str, *, full: bool = False) -> None:
 
 def begun(mode: SyncState.Mode, now: datetime | None) -> dict[str, Any]:
     values = {"mode": mode, "started_at": now, "position": 0, "rows": 0, "refused_rows": 0, "attempts": 0}
-    return {**values, "left_out": {}} if mode is MODE.FULL else values  # a full read detects them again
+    return {**values, "left_out": {}} if mode is MODE.FULL else values  # a full read finds left-out records again
 
 
 def left_out(before: Mapping[str, str], page: ResourcePage) -> dict[str, str]:
@@ -82,7 +82,7 @@ def left_out(before: Mapping[str, str], page: ResourcePage) -> dict[str, str]:
 
 
 def due(copied: Copied, state: SyncState, now: datetime) -> SyncState.Mode:
-    """The mode of the current run, or of the run that is due."""
+    """The mode of the current run, or of the run that is due; NONE if none is."""
     if state.mode:
         return SyncState.Mode(state.mode)
     if state.full_at is None or now - state.full_at >= copied.full_every:

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 
 from context_protection.core.redaction import REACH, redact_text
 
-HELD = 1 << 18  # maximum characters redacted at a time, from a buffer of twice as many
+HELD = 1 << 18  # characters of a part at most; the last part may have almost twice as many
 AHEAD = 2 * REACH  # characters checked on each side of a cut for a secret that it would split
 TRIES = 50
 
 
 def redacted_parts(parts: Iterable[str]) -> Iterator[str]:
     """The redacted text in parts. Joined, they are the same as the whole text redacted at once, however the input is
-    divided."""
+    divided, provided that `_cut` finds safe positions."""
     waiting = ""
     for part in parts:
         waiting += part
@@ -25,7 +25,7 @@ def redacted_parts(parts: Iterable[str]) -> Iterator[str]:
 
 def _cut(text: str) -> int:
     """A position that no secret crosses: redacting both sides separately gives the same as redacting them together.
-    Line ends are tried first, from the last one backwards; then spaces."""
+    Line ends are tried first, from the last one backwards; then spaces. HELD if none of them is safe."""
     for end in ("\n", " "):
         cut = HELD
         for _ in range(TRIES):

@@ -48,8 +48,8 @@ def apply_waiting(account_id: str, client: HostawayClient) -> int:
 
 
 class ReservationLookup:
-    """Requests reservations from upstream within one sweep: each at most once, and none after upstream was unavailable
-    or slow."""
+    """Requests reservations from upstream within one sweep: each at most once unless upstream refuses it, and none
+    after upstream was unavailable or slow."""
 
     def __init__(self, ask: Callable[[int], Row | None]) -> None:
         self._request = ask

@@ -159,8 +159,8 @@ def _parsed(text: str, otherwise: Any = None) -> Any:
 
 
 def _has_no_repeated_name(text: str, document: Any) -> bool:
-    """False if an object in the text repeats a name, as parsing drops all but one of its values. Outside of strings,
-    JSON has exactly one colon per name, so that more colons than parsed names mean a repeated name."""
+    """False if an object in the text repeats a name, as parsing drops all but one of the name's values. Outside of
+    strings, JSON has exactly one colon per name, so that more colons than parsed names mean a repeated name."""
     names = colons = 0
     pending = [document]
     while pending:
@@ -195,7 +195,8 @@ class AnswerTable:
 
 
 def table(value: Value, *, wanted: bool) -> AnswerTable | None:
-    """The rows of a list, or of an object's only large list if rows are `wanted` or the object is long."""
+    """The rows of a list, or of an object's only list of objects if rows are `wanted`, or if that list is most of a
+    long object. None if there are no such rows, or if the object's other fields are too large."""
     if isinstance(value, list):
         return AnswerTable([each if isinstance(each, dict) else {"value": each} for each in value])
     size = length(dumps(value))

@@ -1,4 +1,5 @@
-"""Begins to read tool lists as soon as there is a server. Until then nothing of the client for MCP is loaded (2 MB)."""
+"""Begins to read tool lists as soon as there is a server. Until then, the client for MCP is not loaded, which saves 2
+MB."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -45,7 +46,7 @@ class FirstServer:
 
 
 def _is_there_one() -> bool:
-    """True also if that cannot be read: what refreshes then reports the reason."""
+    """Whether a server is configured. Also true if that cannot be read: `Refreshing` then reports the reason."""
     try:
         return bool(registry.servers())
     except (ImproperlyConfigured, DatabaseError):

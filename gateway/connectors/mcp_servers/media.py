@@ -16,7 +16,7 @@ from gateway.dispatch.hints import file_address
 
 LARGEST_PICTURE = 5 * 2**20  # bytes, decoded
 LARGEST_SOUND = 2**20  # bytes, decoded
-SOUND_TOKENS = 100  # assumed for a client's note on the sound: Claude hears none, and no formula is published
+SOUND_TOKENS = 100  # assumed: Claude hears no sounds, so a client sends a note, and no formula is published
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # media types that Claude sees
 NAME_CHARS = 80
 NOT_BASE64 = "not valid base64"

@@ -14,7 +14,7 @@ from gateway.connectors.mcp_servers.configuration import NAME, HttpServer, from_
 from gateway.upstreams.connections import Connection, Problem, address_problem, authentication_problems
 from gateway.upstreams.models import KIND_LABELS, WithCredential
 
-LONGEST_TOOL_NAME = 500  # characters; a tool with a longer name has no row, and is off unless it only reads
+LONGEST_TOOL_NAME = 500  # characters; a tool with a longer name has no row, so that it cannot be switched on or off
 
 
 class McpServer(WithCredential):

@@ -11,7 +11,7 @@ from gateway.connectors.mcp_servers.configuration import HttpServer
 from gateway.upstreams.addresses import Address, AllowedAddresses, allowed, with_private
 from gateway.upstreams.network import UnknownHost, checked_addresses, first_connected, tls_context
 
-CONNECT_SECONDS = 5.0  # where the client has no limit
+CONNECT_SECONDS = 5.0  # if the client sets no timeout
 
 
 def transport(server: HttpServer) -> httpx2.AsyncBaseTransport:

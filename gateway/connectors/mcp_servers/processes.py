@@ -21,7 +21,7 @@ INHERITED = ("PATH", "HOME", "LANG")
 READ_BYTES = 1 << 20  # bytes at a time
 LOGGED = 2000  # characters of a line on stderr
 WRITE_SECONDS = 30.0  # for a child to read what it is sent
-EXIT_SECONDS = 2.0  # seconds for it to exit after its input is closed, and again after SIGTERM
+EXIT_SECONDS = 2.0  # for a child to exit after its input is closed, and again after SIGTERM
 
 logger = logging.getLogger(__name__)
 

@@ -28,8 +28,8 @@ class StoredServers:
     addresses: tuple[HttpServer, ...]
     tools: Mapping[str, Sequence[Mapping[str, Any]]]
     all_on: frozenset[str] = frozenset()  # servers whose tools are all on at first
-    switched: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)  # by server and tool
-    former: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # old names by operation
+    switched: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)  # server → tool → whether it is on
+    former: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # operation's name → its former names
 
 
 def _load() -> StoredServers:

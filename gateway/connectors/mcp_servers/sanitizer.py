@@ -10,7 +10,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})  # controls, direction marks, zero-width characters, tags
 _BLANKS = re.compile(r"\s+")
 MASK = "•••"
-LOOKED_AT = 20  # times `most`: only so many characters of a text are processed
+LOOKED_AT = 20  # only the first `most` times this many characters of a text are processed
 
 
 def cleaned(words: str, most: int, secrets: Iterable[str] = ()) -> str:

@@ -161,8 +161,8 @@ class ServerSessions:
         return await asyncio.wrap_future(self._submit(self._tools(server)))
 
     def states(self) -> list[UpstreamState]:
-        """The servers that this process has called. A server that is not reconnected yet counts as an open
-        breaker."""
+        """The servers that this process has called. A server counts as an open breaker during the pause before it is
+        reconnected."""
         pauses = {name: each.pause for name, each in list(self._sessions.items())}
         return [contact.state(name, pauses.get(name, 0.0)) for name, contact in list(self._contacts.items())]
 

@@ -1,4 +1,5 @@
-"""The tools of each server as rows that ops switch on and off. Tools that are not marked read-only are off at first."""
+"""The tools of each server as rows that ops switch on and off. `is_on_at_first` decides which tools are on until
+then."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase

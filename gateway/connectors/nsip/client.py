@@ -1,8 +1,8 @@
 """The official client without its I/O: it builds requests and reads responses; Sluice sends the requests on the event
 loop.
 
-The client still decides what is sent, what is valid and how responses are read. It never gets a connection, as its own
-I/O blocks on `requests`. It is imported at the first request, as `requests` takes 5 MB of memory.
+The client still decides what is sent, what is valid and how responses are read. Its own I/O, which blocks, is never
+used. It is imported at the first request, because its dependency `requests` takes 5 MB of memory.
 """
 
 import asyncio
@@ -84,7 +84,7 @@ class Nsip:
             self.ask(self.methods.get_animal_details, lpn_id),
             self.ask(self.methods.get_lineage, lpn_id),
             self.ask(self.methods.get_progeny, lpn_id),
-            return_exceptions=True,  # waits for all, as the request that a circuit breaker lets through is its probe
+            return_exceptions=True,  # waits for all: one may be a circuit breaker's probe, which must end
         )
         found = [_result(each) for each in outcomes]
         oldest = min(found, key=lambda answer: answer.fresh_until)

@@ -19,7 +19,7 @@ LIMITS = CallLimits(most_answers=1000)  # N-FR-009
 
 
 def _operations() -> Sequence[Operation]:
-    """The operations for NSIP_BASE_URL, which is trusted at any address, as the deployer set it."""
+    """The operations for NSIP_BASE_URL. It may lead to any address, because the deployer has set it."""
     address = urlsplit(settings.NSIP_BASE_URL)
     trusted = frozenset({f"{address.scheme}://{address.netloc}"})
     upstream = upstreams.register(Upstream(NAME, limits=LIMITS, trusted=trusted))

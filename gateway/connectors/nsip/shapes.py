@@ -140,7 +140,7 @@ FOUND_ANIMAL = Shape(
         _Either("Dam", "lpnDam", formerly="Dam"),
         _OfRow("TopTraits", "lpnId", make=_in_short),
     ),
-    others=(  # with these, a condensed page would not be 70 % smaller than upstream's (N-SC-002)
+    others=(  # not in rows: a condensed page would then not be 70 % smaller than upstream's (N-SC-002)
         _Either("Gender", "gender", formerly="Gender"),
         _Either("Status", "status", formerly="Status"),
         _Either("DateOfBirth", "dateOfBirth", formerly="DateOfBirth"),

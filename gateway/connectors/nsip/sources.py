@@ -1,5 +1,5 @@
-"""Lists that NSIP sends in pages of at most 100 rows. A response does not contain its page number, so the number in the
-request is used."""
+"""Lists that NSIP sends in pages of at most UPSTREAM_PAGE rows. A response does not contain its page number, so the
+number in the request is used."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass

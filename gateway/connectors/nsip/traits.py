@@ -30,7 +30,7 @@ def traits_of(source: Mapping[str, Any]) -> dict[str, Trait]:
 
 
 def top(traits: Iterable[Trait]) -> list[Trait]:
-    """The three most accurate traits among those that are reliable enough. Ties keep their order."""
+    """The TOP most accurate traits among those that are reliable enough. Ties keep their order."""
     sure = [trait for trait in traits if (trait["accuracy"] or 0) >= SURE_ENOUGH]
     best = sorted(sure, key=lambda trait: -trait["accuracy"])[:TOP]
     return [{"name": trait["name"], "value": trait["value"], "accuracy": trait["accuracy"]} for trait in best]
@@ -58,7 +58,7 @@ def _nested(source: Mapping[str, Any]) -> dict[str, tuple[float, float | None]]:
 
 
 def _number(value: Any) -> float | None:
-    """The finite number in a value; upstream returns some numbers as strings."""
+    """The finite number in a value, or None. Upstream returns some numbers as strings."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:

@@ -27,7 +27,7 @@ from gateway.upstreams.request import Request, Response
 
 Arguments = Mapping[str, Any]
 LARGE = 256 * 1024  # bytes; a larger response is parsed on a thread
-LEAST_ROWS = 50  # per page requested from upstream
+LEAST_ROWS = 50  # of a page requested from upstream, at least
 PAGING = "Paging for this tool in the admin, under Imported operations"
 SET_PAGING = f"ask the operator to set {PAGING}"
 SEEN_STEPS = 40  # latest steps that are remembered, to detect that upstream's pages loop

@@ -33,7 +33,7 @@ _NAMES = words("name airbnbName homeawayPropertyName bookingcomPropertyName book
 
 
 def listings() -> list[Row]:
-    """The oldest (200100) first."""
+    """The listings, the oldest first."""
     return [_listing(home) for home in HOMES]
 
 

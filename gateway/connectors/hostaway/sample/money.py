@@ -14,8 +14,8 @@ HOST_FEE_RATE = 0.15
 
 @dataclass(frozen=True, slots=True)
 class FeeKind:
-    """A kind of finance line. `share`: the share of the base price that it costs, negative for discounts. `in_total`:
-    whether the total includes it."""
+    """A kind of finance line. `share`: its amount as a share of the base price, negative for discounts and for what the
+    host pays. `in_total`: whether the total includes it."""
 
     type: str
     name: str
@@ -26,8 +26,8 @@ class FeeKind:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """The amounts of one booking in the currency of its home. The finance lines that count towards `total` add up
-    to it."""
+    """The amounts of one booking in the currency of its home. If there are finance lines, those that count towards
+    `total` add up to it."""
 
     base: int
     cleaning: float
@@ -73,15 +73,15 @@ EXTRA_KINDS = (
 
 
 def simple_money(rng: Random, home: Home, nights: int) -> Money:
-    """A stay whose total is price, cleaning and tax."""
+    """The amounts of a stay without finance lines: the total is the base price, the cleaning fee and the tax."""
     base = _base(rng, home, nights)
     tax = home.rounded(base * TAX_RATE)
     return _money(home, base, tax, home.rounded(base + home.cleaning + tax))
 
 
 def detailed_money(rng: Random, home: Home, nights: int, first_id: int, extras: int) -> Money:
-    """A stay with finance lines: one for the price, one for cleaning, and `extras` others. `first_id`: the id of the
-    first line."""
+    """The amounts of a stay with finance lines: one for the price, one for cleaning, and `extras` others. `first_id`:
+    the id of the first line."""
     base = _base(rng, home, nights)
     amounts = [(BASE_RATE, float(base)), (CLEANING, home.cleaning)]
     for kind in EXTRA_KINDS[:extras]:

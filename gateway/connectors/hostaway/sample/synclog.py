@@ -1,4 +1,4 @@
-"""The log of November's syncs: 10,000 lines, in runs of about twenty entries. Fifteen runs fail.
+"""The log of November's syncs, in runs of about twenty entries. ERRORS of the runs have an error.
 
 The first 200 lines are 200 entries, without a stack trace.
 """
