@@ -131,9 +131,12 @@ def repeated_names(order: Random, size: int) -> Rows:
 
 
 def amounts(order: Random, size: int) -> Rows:
+    """Their names, and their currencies, may be any text."""
+    amount = order.choice(("totalPrice", f"{text(order, 200)}_price"))
+    currencies = order.choice((CURRENCIES, [text(order, 3000) for _ in range(3)], ["€" * 20_000, "$" * 20_000]))
     return [
-        {"id": n, "totalPrice": order.choice((n, n / 3, str(n), None)), "currency": order.choice(CURRENCIES)}
-        for n in range(_count(size, 50))
+        {"id": n, amount: order.choice((n, n / 3, str(n), None)), "currency": order.choice(currencies)}
+        for n in range(max(3, _count(size, 50 + max(len(each or "") for each in currencies))))
     ]
 
 
