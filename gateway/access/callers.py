@@ -94,7 +94,7 @@ def _not_authenticated(message: str) -> NotAuthenticated:
 
 @dataclass(frozen=True)
 class Keys:
-    """`daily_tokens`: the quotas of the keys that have one, by the caller's id."""
+    """`daily_tokens`: caller's id → daily quota, for the keys that have one."""
 
     by_digest: Mapping[str, Caller]
     daily_tokens: Mapping[str, int] = field(default_factory=dict)
@@ -105,8 +105,8 @@ class Keys:
 
 
 def loaded() -> Keys:
-    """The current keys, or the last loaded ones. Raises StoreUnavailable if those were confirmed more than KEYS_SECONDS
-    ago, because a key may have been revoked since."""
+    """The current keys, or the last loaded ones. Raises StoreUnavailable if none can be loaded, or if the last ones
+    were confirmed more than KEYS_SECONDS ago, because a key may have been revoked since."""
     if not are_recent():
         raise store_unavailable(1)
     try:

@@ -19,7 +19,7 @@ AT_ONCE = 200  # rows per statement
 
 @transaction.atomic
 def rename(names: Mapping[str, str]) -> None:
-    """Stores the old names, and renames the tools in budgets, keys and tool sets. `names`: the new name by the old."""
+    """Stores the old names, and renames the tools in budgets, keys and tool sets. `names`: old name → new name."""
     until = timezone.now() + timedelta(days=DAYS)
     FormerToolName.objects.filter(until__lt=timezone.now()).delete()
     FormerToolName.objects.filter(former__in=names.values()).delete()  # renamed back
@@ -56,7 +56,7 @@ def _rename_in_settings(names: Mapping[str, str]) -> None:
 
 
 def former_names() -> dict[str, tuple[str, ...]]:
-    """The old names of each tool that still reach it."""
+    """Name of a tool → its old names that still reach it."""
     names: dict[str, tuple[str, ...]] = {}
     for former, current in FormerToolName.objects.filter(until__gte=timezone.now()).values_list("former", "current"):
         names[current] = (*names.get(current, ()), former)

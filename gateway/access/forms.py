@@ -122,7 +122,8 @@ class ToolSetForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 def _choices(chosen: Iterable[str]) -> list[tuple[str, str]]:
-    """Every listed tool, by name; and chosen tools that no longer exist, so that they can be seen and removed."""
+    """The names and labels of all listed tools, sorted by name. Includes chosen tools that no longer exist, so that
+    they can be seen and removed."""
     known = {each.name: f"{each.name}: {each.title}" for each in catalogue if each.listed}
     gone = {name: f"{name} (no longer exists)" for name in chosen if name not in known}
     return sorted({**known, **gone}.items())

@@ -52,7 +52,7 @@ class ToolSet(models.Model):
 
     @property
     def stays_because(self) -> str:
-        """Why the set cannot be deleted: a key that loses its last set would see all tools. "" if it can be."""
+        """Why the set cannot be deleted: a key that loses its last set might see all tools. "" if it can."""
         names = ", ".join(key.name for key in self.used_by)
         return f"Keys use it: {names}. Remove it there first: a key without a set may see all tools." if names else ""
 
@@ -83,7 +83,7 @@ class ConnectorSwitch(ToolSwitch):
 
 
 class FormerToolName(models.Model):
-    """The old name of a tool whose upstream was renamed. Until `until` it reaches the tool that is now `current`."""
+    """The old name of a tool whose upstream was renamed. Until `until`, it reaches the tool now named `current`."""
 
     former = models.CharField(max_length=64, primary_key=True)
     current = models.CharField(max_length=64)
@@ -143,7 +143,7 @@ class ApiKey(models.Model):
     reads_all_projects = models.BooleanField(
         "all projects", default=False, db_default=False, help_text="Also those that are registered later."
     )
-    projects = models.JSONField(blank=True, default=list)  # by name
+    projects = models.JSONField(blank=True, default=list)  # names of projects
 
     may_read_telemetry = models.BooleanField(
         default=False,

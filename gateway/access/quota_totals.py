@@ -14,7 +14,7 @@ KEPT_SECONDS = 2 * 86_400
 
 def shared_totals(new: Mapping[str, int], day: datetime) -> Mapping[str, int]:
     """Adds a process's new tokens, by caller, to the totals in the shared store, and returns these totals. Empty
-    without a shared store. Raises RedisError."""
+    without a shared store or without callers in `new`. Raises RedisError."""
     if not shared_url() or not new:
         return {}
     with connect(shared_url()).pipeline(transaction=False) as pipeline:

@@ -68,7 +68,7 @@ class RejectedCall(NamedTuple):
 
 
 class RateLimit:
-    """At most `most` a second."""
+    """`take` returns True at most `most` times a second."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = most, clock

@@ -6,7 +6,8 @@ from gateway.access.models import ConnectorSwitch
 
 
 def switched_off(operations: Mapping[str, Iterable[str]]) -> Collection[str]:
-    """The names of the operations of connectors that are off. `operations`: the names by connector. Blocks."""
+    """The names of the operations of connectors that are off. `operations`: connector → names of its operations.
+    Blocks."""
     off = ConnectorSwitch.objects.filter(is_on=False).values_list("connector", flat=True)
     return [name for connector in off for name in operations.get(connector, ())]
 

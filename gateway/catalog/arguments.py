@@ -194,8 +194,7 @@ def _failed(operation: ToolDefinition, error: Any) -> Schema:
 
 
 def _solving(operation: ToolDefinition, given: Mapping[str, Any], candidates: Iterable[Correction]) -> str:
-    """The first suggestion that leaves no mistake; if there is none, the first whose effect is not known yet, or that
-    leaves fewer mistakes."""
+    """The first suggestion that leaves no mistake; else the first whose effect is not known yet; else as _working."""
     tried = list(candidates)
     solved = (each for each in tried if each.arguments is not None and not _mistakes(operation, each.arguments))
     unknown = (each for each in tried if each.arguments is None)

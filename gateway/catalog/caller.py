@@ -16,8 +16,8 @@ RESULTS, TOOLS = "results", "tools"  # Sluice's own connectors: the data that th
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """The tool list that the admin has chosen for a key. `listing`: "all" tools, "search" for tools, or "" to choose by
-    the list's size. Names of operations that no longer exist are ignored."""
+    """The tool list that the admin has chosen for a key. `listing`: "all" (every tool), "search" (a search for tools),
+    or "" (whichever suits the list's size). Names of operations that no longer exist are ignored."""
 
     listing: str = ""
     pinned: frozenset[str] = frozenset()  # listed also in search mode
@@ -27,9 +27,9 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`id` identifies the key; `name` is shown in telemetry; `reveal` are names of secret fields that the caller may
-    see, `withheld` those of fields that the policy withholds from it. `projects`: the source trees that it may read, by
-    name; None: all."""
+    """`id` identifies the key; `name` is shown in telemetry. `reveal`: the names of secret fields that the caller may
+    see. `withheld`: the names of fields that the policy withholds from it. `projects`: the names of the source trees
+    that it may read; None: all."""
 
     id: str
     name: str
@@ -75,6 +75,6 @@ class Caller:
 @lru_cache(maxsize=1024)
 def _digest_of(reveal: frozenset[str], withheld: WithheldNames, projects: frozenset[str] | None) -> str:
     names = [*sorted(reveal), *withheld.lines()]
-    if projects != frozenset():  # so that the cursors of keys without projects outlived the introduction of projects
+    if projects != frozenset():  # without projects, the digest is the same as before projects existed
         names += ["", "all"] if projects is None else ["", "these", *sorted(projects)]
     return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]

@@ -68,7 +68,7 @@ class Catalogue:
 
     def __init__(self) -> None:
         self._fixed: dict[str, Operation] = {}
-        self._connectors: dict[str, str] = {}  # connectors by the names of their operations
+        self._connectors: dict[str, str] = {}  # name of an operation → its connector
         self._sources: list[Source] = []
         self._source_connectors: list[str] = []
         self._switches: list[Switch] = []
@@ -112,7 +112,7 @@ class Catalogue:
             self._revision = None
 
     def obey(self, switch: Switch) -> None:
-        """Leaves out the fixed operations that `switch` returns. `switch` is called like a source."""
+        """Leaves out the fixed operations whose names `switch` returns. `switch` is called like a source."""
         with self._lock:
             self._switches.append(switch)
             self._revision = None
@@ -132,7 +132,7 @@ class Catalogue:
         return revisions.current() == self._revision and time.monotonic() < self._again_at
 
     def refresh(self) -> None:
-        """Reads the sources again if the configuration has changed, which blocks."""
+        """Reads the sources again if the configuration has changed, or if a source has failed. Blocks."""
         if self.is_current:
             return
         with self._lock:

@@ -1,4 +1,4 @@
-"""Suggestions that correct a wrong argument. Validation tries each one, so it works when it is followed literally."""
+"""Suggestions that correct a wrong argument. Validation tries them, to choose one that works if followed literally."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -117,7 +117,7 @@ def _as_schema(value: Any, schema: Schema, name: str) -> Iterator[Any]:
 
 
 def _near(value: Any, schema: Schema) -> Iterator[Any]:
-    """Values that the schema allows and that are close to the given one; then its default."""
+    """Values to suggest instead of the given one: a close one that the schema allows, its default, and examples."""
     if is_order(schema):
         yield from _near_order(str(value), schema)
     elif allowed := choices(schema):

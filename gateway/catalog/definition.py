@@ -11,7 +11,7 @@ from context_protection.core.policy import DEFAULTS, Kind, Policy
 from context_protection.core.redaction import is_secret
 
 DESCRIBE_TOOL = "describe_tool"  # the tool that returns another tool's full definition
-# Arguments that protection handles: FORM_NAMES never reach a connector; RESERVED also has those of single kinds.
+# Arguments that protection handles. FORM_NAMES never reach a connector; RESERVED adds those of lists or texts only.
 CURSOR = "cursor"
 FORM_NAMES = frozenset({"limit", CURSOR, "pages", "fields", "format"})
 RESERVED = FORM_NAMES | {"where", "aggregate", "startLine", "endLine"}
@@ -38,7 +38,7 @@ class ToolDefinition:
     shown: Mapping[str, Mapping[str, Any]] | None = None  # `parameters` as tool lists show them, if different
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
     examples: Mapping[str, Any] = field(default_factory=dict, repr=False)  # for `where` and `aggregate`, if declared
-    is_strict: bool = False  # its arguments are not converted: "5" is rejected as a number, and so is a similar name
+    is_strict: bool = False  # arguments are not converted: "5" for a number is rejected, and so is a similar name
     fills_pages: bool = False  # without a limit, a page of its list has as many rows as the budget allows
     # Other names of its arguments, without case, - and _: {"listingmapid": ("propertyId",)}.
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -60,9 +60,9 @@ class ToolDefinition:
 
     @cached_property
     def asks_secrets(self) -> frozenset[str]:
-        """Optional arguments with the name of a secret: whether a value matches rows would reveal it. Tool lists omit
-        them, and calls with them are rejected unless the caller's key reveals the name. Not included: arguments of
-        actions, which are inputs, and required arguments, whose values the caller must know."""
+        """Optional arguments with the name of a secret: a call that finds rows would reveal that the value is right.
+        Tool lists omit them, and calls with them are rejected unless the caller's key reveals the name. Not included:
+        arguments of actions, which are inputs, and required arguments, whose values the caller must know."""
         if self.kind is Kind.ACTION:
             return frozenset()
         return frozenset(name for name in self.parameters if name not in self.required and is_secret(name))

@@ -62,8 +62,8 @@ def _argument(value: Any, schema: Schema, name: str, definition: ToolDefinition)
 
 
 def given_names(definition: ToolDefinition, given: Mapping[str, Any]) -> dict[str, str]:
-    """The caller's names of renamed arguments, by the real names of these arguments: {"order": "order_by"}. Null
-    arguments are ignored."""
+    """Real name of a renamed argument → the name that the caller used: {"order": "order_by"}. Null arguments are
+    ignored."""
     present = {name: value for name, value in given.items() if value is not None}
     renamed = _renamed(definition, present, definition.schema(DEFAULTS)["properties"])
     return {target: name for name, target in renamed.items()}
@@ -248,7 +248,8 @@ def _takes_commas(schema: Schema, name: str) -> bool:
 
 
 def _list(value: Any, items: Schema) -> Any:
-    """A list of one value, or of a text's parts between commas; unchanged if the elements are not of the right type."""
+    """Converts a list's elements. Of a text's parts between commas, or of one value, makes a list if the elements then
+    have the right type; else the value stays unchanged."""
     if isinstance(value, str):
         elements: list[Any] = [part.strip() for part in value.split(",") if part.strip()]
     else:
@@ -268,7 +269,8 @@ def _object(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def _same(value: Any, allowed: list[Any], otherwise: Any) -> Any:
-    """The one choice that equals the value apart from case, - and _, or apart from being a text; else `otherwise`."""
+    """The one choice that equals the value if case, - and _ and the type are ignored; else `otherwise`. A value that is
+    neither a text nor a number stays unchanged."""
     if value in allowed or not isinstance(value, (str, int, float)):
         return value
     signs = value.startswith("-") if isinstance(value, str) else False
@@ -288,7 +290,7 @@ def day(text: str) -> str:
 
 
 def _numeric_day(text: str) -> str | None:
-    """Reads 2026/11/20 and 20.11.2026. None if day and month are ambiguous."""
+    """Reads 2026/11/20 and 20.11.2026. None if the text has another form, or the date is ambiguous or invalid."""
     match = re.fullmatch(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})", text, re.ASCII)
     if match is None:
         return None

@@ -31,10 +31,10 @@ from telemetry.storage import StoreResult
 
 # Pause between two samples. A full count of a list's page takes 30 ms of processor time, half a percent of the pause.
 PAUSE_SECONDS = 5.0
-WAITING = 64_000_000  # bytes of bodies: about 6,000 answers, which take two minutes to count
+WAITING = 64_000_000  # bytes of queued bodies: about 6,000 answers, which take two minutes to count
 PROVIDER_SECONDS = 10.0
 PROVIDER_PAUSE_SECONDS = 60.0  # before the provider is called again after a failure
-SHUTDOWN = 1.0  # seconds
+SHUTDOWN = 1.0  # seconds that flush and stop wait for queued samples
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Provider:
         self._model = model
 
     def count(self, text: str) -> int:
-        """Raises httpx2.HTTPError, and ValueError for a response without a count."""
+        """Raises httpx2.HTTPError, httpx2.InvalidURL, and ValueError for a response without a count."""
         request = {"model": self._model, "messages": [{"role": "user", "content": text}]}
         response = httpx2.post(self._address, headers=self._headers, json=request, timeout=PROVIDER_SECONDS)
         response.raise_for_status()

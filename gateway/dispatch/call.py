@@ -33,7 +33,7 @@ class Call:
 
     @cached_property
     def key(self) -> CacheKey | None:
-        """The cache key, or None if the response is not cached. Later pages are not cached: each is read once."""
+        """The cache key. None for later pages, each of which is read once, and for arguments that are not JSON."""
         if "cursor" in self.arguments:
             return None
         try:

@@ -124,8 +124,8 @@ def _start(call: Call, current: Configuration) -> PreparedCall:
 
 
 def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
-    """A later page, if the cursor's snapshot stores all data that the page needs; else None. Raises InvalidCursor if
-    the operation would have to be called again but must be called only once."""
+    """A later page made from the cursor's snapshot alone; None if data must be fetched. Raises InvalidCursor if the
+    operation would have to be called again but must be called only once."""
     operation, request = prepared.operation, prepared.request
     if needs_no_fetch(request.snapshot):
         return _finish(prepared, None)
@@ -216,7 +216,7 @@ def _protected(prepared: PreparedCall, payload: Payload | None) -> Envelope:
 
 def repeated_answer(call: Call) -> Envelope | None:
     """The cached answer of an equal call, for a transport that recognises a repeated request before parsing it. Does
-    not block. None if the cached answer is an error, or if the caller has a quota, which only `serve` checks."""
+    not block. None if no answer is cached, if it is an error, or if the caller has a quota, which `serve` checks."""
     if _quota(call) is not None:
         return None
     cached = _cached(call)

@@ -120,7 +120,7 @@ class AnsweredCall(NamedTuple):
 class FailedCall(NamedTuple):
     """A failed call. `argument_names`: of any number and type, because they were not validated. `arguments`: JSON that
     the writer thread stores; "" if they were already passed on. `body`: the error as sent to the client; empty if the
-    client has disconnected."""
+    call was cancelled."""
 
     ended: float  # time.time()
     milliseconds: float

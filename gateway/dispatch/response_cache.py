@@ -80,7 +80,7 @@ class ResponseCache:
         self.entries.put(key, response, _size(key, response))
 
     def forget(self, caller: str | None = None) -> None:
-        """Drops one caller's responses, or all of them, after cursors in them were lost."""
+        """Drops the responses of one caller (None: of all callers), after cursors in them were lost."""
         self.entries.drop_where(lambda key: caller in (None, key.caller))
 
 

@@ -55,7 +55,7 @@ def code_page(request: HttpRequest) -> HttpResponse:
 
 
 def _proved(request: HttpRequest, user: Any, factor: SecondFactor, form: CodeForm) -> Proof | None:
-    """The proof; None if the code was rejected, which adds an error to the form. Raises LockedOut."""
+    """The proof; None if the code is wrong or cannot be checked, which adds an error to the form. Raises LockedOut."""
     attempt = throttle.begin(user.get_username(), request)
     try:
         proof = second_factor.prove(factor, form.cleaned_data["code"])

@@ -71,8 +71,8 @@ def renew_codes(factor: SecondFactor) -> list[str]:
 
 
 def prove(factor: SecondFactor, typed: str) -> Proof | None:
-    """Whether the code is from the app or a recovery code; None if it is invalid. Consumes a valid code. Raises
-    CredentialLost if no key can decrypt the app's secret."""
+    """Whether the code is from the app or a recovery code; None if it is invalid or was used before. Consumes a valid
+    code. Raises CredentialLost if no key can decrypt the app's secret."""
     code = "".join(typed.split()).replace("-", "").upper()
     if len(code) == totp.DIGITS:
         step = totp.step_of(vault().open(factor.sealed_secret, upstream=factor.name), code, time.time())

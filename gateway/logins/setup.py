@@ -18,7 +18,7 @@ def offer(user: int) -> str:
 
 
 def opened(offered: str, user: int) -> str | None:
-    """The secret; None if it was offered to another user, or more than an hour ago."""
+    """The secret; None if `offered` is invalid, was offered to another user, or is more than an hour old."""
     try:
         whose, sealed = signing.loads(offered, salt=SALT, max_age=VALID_SECONDS)
     except signing.BadSignature:

@@ -38,7 +38,7 @@ async def admit(
 ) -> None:
     """Authenticates a request and serves it with `endpoint`. While the server drains before a restart, new requests are
     rejected, because a keep-alive connection could keep sending them. `in_flight`: the session's pending requests;
-    without a session, the request itself."""
+    None: there is no session, and the request itself is pending."""
     response = _TrackedResponse(send)
     with MemoryShare(caller_memory) as share:
         try:

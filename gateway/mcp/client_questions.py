@@ -73,7 +73,7 @@ class ConnectedClient:
 
 
 class AnsweringClient:
-    """A client that has sent its answer to the only question with the call."""
+    """A client that has sent the answer to the only question together with the call."""
 
     def __init__(self, response: types.InputResponse, session: Hashable) -> None:
         self.session = session
@@ -93,7 +93,7 @@ def _document(response: types.InputResponse) -> dict[str, Any]:
 
 
 class _AnyResult(types.Result, extra="allow"):
-    """The client's answer, not validated: the connector does that."""
+    """The client's answer. The connector validates it."""
 
 
 @dataclass(eq=False)
@@ -178,7 +178,7 @@ class _Waiting:
         return name
 
     def take(self, name: str, owner: str) -> WaitingCall:
-        """Each name is used once. Raises QuestionClosed."""
+        """Removes and returns the waiting call. Raises QuestionClosed if no call of this owner has the name."""
         call, timer = self._calls.get(name, (None, None))
         if call is None or timer is None or call.owner != owner:
             raise QuestionClosed(

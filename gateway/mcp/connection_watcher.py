@@ -106,7 +106,7 @@ class ConnectionWatcher:
             self._watching.cancel()
 
     async def _watch(self) -> None:
-        """Never ends by itself. A failed check is logged and repeated."""
+        """Runs until it is cancelled. A failed check is logged and repeated."""
         while True:
             try:
                 await self.check()

@@ -2,8 +2,8 @@
 notification or a ping has to be sent before the answer.
 
 The SDK's own transport for the handshake revisions creates a session of six tasks and five streams for every request.
-That takes three times the processor time of everything else in a cached call. The SDK's `serve_one` is used here as
-well, so the SDK still provides revisions, validation, handlers and middleware.
+That takes three times the processor time of everything else in a cached call. This module too calls the SDK's
+`serve_one`, so the SDK still provides revisions, validation, handlers and middleware.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from gateway.mcp.progress import notification
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 0.2  # after this time, a call's client is watched for a disconnect
-PING_SECONDS = 15.0  # without an event; a proxy may close a connection that is silent for longer
+PING_SECONDS = 15.0  # pause between pings; a proxy may close a connection that is silent for longer
 PING = b": ping\r\n\r\n"
 JSON = b"application/json"
 EVENTS = b"text/event-stream"

@@ -28,7 +28,7 @@ class InFlight:
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        # By id, with the task that answers the request; None: the SDK answers it.
+        # Id of a request → the task that answers it; None: the SDK answers it.
         self._requests: dict[RequestId, asyncio.Task[None] | None] = {}
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ SECRETS = "Passwords, door codes and other secrets are masked; an operator can r
 
 def instructions(listed: Container[str], callable_tools: Operations, *, acts: bool, hidden: Container[str]) -> str:
     """`listed`: the tools of the client's list, among them search_tools if the others must be searched for. `acts`:
-    whether call_action is among them."""
+    whether the list has call_action."""
     searched = "search_tools" in listed
     results = {name: does for name, does in RESULTS.items() if callable_tools.find(name, hidden)}
     return " ".join(

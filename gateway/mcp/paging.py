@@ -19,8 +19,9 @@ OVERHEAD = 200  # tokens of an answer without its entries: names, a cursor, the 
 def page(
     listed: str, entries: Sequence[Entry], tokens: Sequence[int], cursor: str | None
 ) -> tuple[list[Entry], str | None]:
-    """The entries from `cursor` on that fit the hard cap, and the cursor for the rest. `tokens`: the entries' sizes.
-    `listed`: the name of the list. A cursor is valid only for the list that issued it. Blocks. Raises InvalidCursor."""
+    """The entries from `cursor` on that fit the hard cap (at least one), and the cursor for the rest. `tokens`: the
+    entries' sizes. `listed`: the name of the list. A cursor is valid only for the list that issued it. Blocks. Raises
+    InvalidCursor."""
     start = 0 if cursor is None else _position(listed, cursor)
     rest = list(entries[start:])
     count = max(1, fitting(tokens[start:]))

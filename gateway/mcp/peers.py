@@ -24,8 +24,8 @@ class Peer:
 
     @property
     def call_id(self) -> str:
-        """The id of a call. Each call of a connection gets a new one, and not the id of the request that opened the
-        connection."""
+        """The id for a new call: that of the HTTP request which carries it, or a new one if the connection carries many
+        calls."""
         return identity.current_or_new_id() if self.session is None else identity.new_id()
 
     @property

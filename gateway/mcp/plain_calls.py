@@ -50,7 +50,7 @@ PARAMS = frozenset({"name", "arguments", "_meta"})
 ENVELOPE = frozenset({PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY})
 PROGRESS = "progressToken"
 KNOWN_META = frozenset({PROGRESS, "claudecode/toolUseId"})  # Claude Code's id has no effect here
-LONGEST_ENVELOPE = 2000  # bytes; longer ones are not remembered
+LONGEST_ENVELOPE = 2000  # bytes; the SDK answers calls with a longer one
 LONG_NUMBER = re.compile(rb"[0-9]{19}")  # orjson would round it
 PLACE = "the text of the answer"
 FAILED = {"code": INTERNAL_ERROR, "message": "Internal server error"}
@@ -121,7 +121,7 @@ def _tool_call_in(data: bytes) -> _ToolCall | None:
 
 
 def _is_plain(name: str, peer: Peer) -> bool:
-    """Whether the tool is an operation of its own that never asks the client anything."""
+    """Whether the tool is an operation, not call_tool or call_action, and never asks the client anything."""
     operation = None if name in CALLING else catalogue.find(name, peer.caller.tools.hidden)
     return operation is not None and not operation.asks
 
@@ -130,7 +130,7 @@ def _is_plain(name: str, peer: Peer) -> bool:
 
 
 def _of_envelope(meta: Mapping[str, Any], peer: Peer) -> Program | None:
-    """The client that a request's envelope names (MCP 2026-07-28); None if the envelope is not valid."""
+    """The client that a request's envelope names (MCP 2026-07-28); None if the envelope is invalid or too long."""
     envelope = orjson.dumps(meta)
     declared = _declared(envelope) if len(envelope) <= LONGEST_ENVELOPE else None
     return None if declared is None else program_by(*declared, peer)

@@ -26,7 +26,7 @@ from gateway.mcp.plain_calls import TOOLS_CALL, Encode, PlainCall, Send, ascii_j
 VERSION, METHOD, NAME = (name.encode() for name in (MCP_PROTOCOL_VERSION_HEADER, MCP_METHOD_HEADER, MCP_NAME_HEADER))
 DEFAULT_VERSION = DEFAULT_NEGOTIATED_VERSION.encode()
 JSON = b"application/json"
-LONGEST_ACCEPT = 500  # bytes; longer ones are not remembered
+LONGEST_ACCEPT = 500  # bytes; the SDK answers requests with a longer header
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class _Reporter:
         self._queue: deque[Report] = deque(maxlen=MAX_WAITING)
         self._seconds, self._last_progress = 0.0, -math.inf
         self._has_upstream_reported = False  # whether the upstream has reported since the last tick
-        self._follows_upstream = False  # if so, our own reports raise the value only minimally
+        self._follows_upstream = False  # whether it has ever reported; our own reports then raise the value minimally
         self._is_stopped = False
         self._task: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(REPORT_SECONDS, self._tick)

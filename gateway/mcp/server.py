@@ -31,7 +31,7 @@ OPENING = frozenset({"initialize", "server/discover"})  # requests whose results
 
 
 class SluiceServer(Server[Any]):
-    """Announces by default that its tool list can change: the SDK's Streamable HTTP manager passes no options."""
+    """Announces that its tool list can change even without options: the SDK's Streamable HTTP manager passes none."""
 
     announces = True  # whether to announce that the tool list can change
     answers_plain_calls = True  # whether plain tool calls are answered without the SDK's session

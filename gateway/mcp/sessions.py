@@ -12,7 +12,7 @@ from gateway.mcp.peers import Peer
 from gateway.process.drain import drains
 
 POLL_SECONDS = 0.05  # between checks whether the last answer has been sent
-END_SECONDS = 1.0  # for connections to close
+END_SECONDS = 1.0  # maximum wait for connections to close
 
 
 @dataclass(frozen=True, slots=True)

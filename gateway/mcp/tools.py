@@ -57,7 +57,8 @@ ROUNDING = 1000  # characters that a client may count in addition to the text
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A published tool and its JSON, in Claude tokens: `tokens` that a model reads, `sent_tokens` of the whole JSON."""
+    """A published tool and its JSON. In Claude tokens: `tokens` is the size of what a model reads, `sent_tokens` that
+    of the whole JSON."""
 
     tool: types.Tool
     json: str

@@ -134,7 +134,7 @@ def _calls() -> dict[str, Any]:
             "paginationAdoption": _rounded(day.pagination_adoption),
             "averageResponseBytes": _rounded(day.average_response_bytes, 1),
             "averageEstimatedTokens": _rounded(day.average("estimated_tokens"), 1),
-            "averageTokens": _rounded(day.average_tokens, 1),  # this and the next two: Claude's count
+            "averageTokens": _rounded(day.average_tokens, 1),  # Claude's count, as in tokensSent and tokensSaved
             "oversizedShare": _rounded(day.oversized_share),
             "tokensSent": day.tokens_sent,
             "tokensSaved": day.tokens_saved,

@@ -19,7 +19,11 @@ from telemetry.measurement import CallOutcome
 from telemetry.queries import Selection, Span
 
 PERIOD = timedelta(hours=24)
-INVALID = ("invalid_", "missing_", "unknown_argument")  # the reasons of calls with invalid arguments begin so
+INVALID = (
+    "invalid_",
+    "missing_",
+    "unknown_argument",
+)  # the reason of a call with invalid arguments begins with one of these
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,11 +47,11 @@ class ServerFigures:
     audits_dropped: int
     provider_failures: int
     cache_limit: int  # bytes
-    cache_used: Mapping[str, int]  # bytes by cache
+    cache_used: Mapping[str, int]  # cache name → bytes in use
 
     @property
     def workers(self) -> Sequence[ServerProcess]:
-        """Those that answer requests."""
+        """The worker processes, which answer requests; none if this process is alone."""
         return [each for each in self.processes if each.worker != place.PARENT]
 
 

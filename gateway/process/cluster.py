@@ -16,7 +16,8 @@ import httpx2
 from django.conf import settings
 
 READY_SECONDS = 60
-# For beat and the web processes, which let calls finish; then again for the worker. Processes still running are killed.
+# Time for beat and the web processes to let calls finish and to end; then the same again for the worker. Processes that
+# still run are killed.
 STOP_SECONDS = 12.0
 POLL_SECONDS = 0.05
 LONGEST_LINE = 16 * 1024 * 1024  # bytes of a child's log line

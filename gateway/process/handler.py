@@ -82,7 +82,8 @@ class PooledHandler(ASGIHandler):
         return receive.body
 
     def load_middleware(self, is_async: bool = False) -> None:
-        """All middleware is synchronous, for `get_response_async`. Django's would change threads twice for each one."""
+        """Makes all middleware synchronous, for `get_response_async`. Otherwise Django would change threads twice for
+        each one."""
         super().load_middleware(is_async=False)
 
     async def get_response_async(self, request: Any) -> Any:

@@ -37,7 +37,7 @@ class RequestLimits:
     body_seconds: float = 30.0
     head_bytes: int = 64 * 1024  # also for trailers and chunk extensions
     body_bytes: int = settings.LARGEST_BODY
-    # The maximum bytes and seconds of larger bodies, by path. The application checks their sender.
+    # Path → the maximum bytes of its larger bodies, which have their own deadline. The application checks the sender.
     large_bodies: Mapping[str, int] = field(default_factory=dict)
     large_body_seconds: float = 300.0
     linger_seconds: float = 2.0  # for a client to read the rejection of its request

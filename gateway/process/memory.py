@@ -10,7 +10,7 @@ GARBAGE_THRESHOLD = 10_000
 
 
 def keep_what_is_loaded() -> None:
-    """Excludes loaded modules from garbage collection, because they live as long as the process."""
+    """Excludes loaded modules from garbage collection, because they live as long as the process. Then enables it."""
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()

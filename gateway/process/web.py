@@ -21,8 +21,8 @@ from gateway.process.bodies import LARGE_BODIES
 from gateway.process.http_protocol import RequestLimits, bounded_http, raw_response
 
 DRAIN_SECONDS = 8.0  # for in-flight calls when the process is stopped
-GOODBYE_SECONDS = 2  # after that, for connections to close
-UNREAD_SECONDS = 20  # after which a connection whose peer acknowledges no data is dropped
+GOODBYE_SECONDS = 2  # after that, how long connections may take to close
+UNREAD_SECONDS = 20  # a connection is dropped if its peer acknowledges no data for this long
 BACKLOG = 2048  # connections that wait to be accepted
 
 
@@ -35,7 +35,7 @@ def listen(host: str, port: int, *, variable: str = "PORT") -> socket.socket:
     reason."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; its connections inherit it
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux only; accepted connections inherit the option
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_SECONDS * 1000)
     try:
         listener.bind((host, port))

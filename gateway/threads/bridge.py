@@ -108,8 +108,8 @@ def check_wanted() -> None:
 
 
 def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Runs a coroutine on the event loop, for blocking code on a thread. The coroutine must not need a thread of the
-    pool itself."""
+    """Runs a coroutine on the event loop, for blocking code on a thread. The coroutine itself must not need a thread
+    of the pool."""
     loop = _origin_loop.get()
     if loop is None:
         return async_to_sync(work)()
@@ -162,8 +162,8 @@ def _do_nothing() -> None:
 
 
 def _reconsider_soon(loop: asyncio.AbstractEventLoop) -> None:
-    """Schedules a check while work is queued, because running work may stop counting as active. One timer per event
-    loop checks for all queued work."""
+    """Schedules a check while work is queued, because long work stops counting as running. One timer per event loop
+    checks for all queued work."""
     if _pool.has_queued_work and loop not in _reconsidering:
         _reconsidering.add(loop)
         loop.call_later(LONG_SECONDS, _reconsider, loop)

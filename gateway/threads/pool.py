@@ -32,7 +32,7 @@ class WarmThreads(Executor):
         self._lock = threading.Lock()
         self._idle: list[SimpleQueue[Work]] = []
         self._waiting: deque[Work] = deque()
-        self._started_at: dict[int, float] = {}  # busy threads by their queue's id, with their start times
+        self._started_at: dict[int, float] = {}  # id of a busy thread's queue → when its work started
         self._threads_made = 0
 
     @property

@@ -63,7 +63,7 @@ SPECIAL_V6 = _networks(
 @dataclass(frozen=True, slots=True)
 class AllowedAddresses:
     """Addresses that are allowed in addition to public ones. `named`: networks that ops have listed, even if they
-    overlap METADATA. `private`: PRIVATE without METADATA."""
+    overlap METADATA. `private`: whether PRIVATE is allowed, except METADATA."""
 
     named: tuple[Network, ...] = ()
     private: bool = False
@@ -209,7 +209,8 @@ def ascii_host(parts: SplitResult) -> str:
 
 
 def _literal(host: str) -> Address | None:
-    """The IP address that a host denotes, also as 2130706433, 0x7f.1 or 0177.0.0.1; None for a name."""
+    """The IP address that a host denotes, even if written as 2130706433, 0x7f.1 or 0177.0.0.1; None for a name, except
+    localhost."""
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return IPv4Address("127.0.0.1")

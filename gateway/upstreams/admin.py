@@ -86,7 +86,7 @@ class CredentialForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 def _shown_for() -> dict[str, list[str]]:
-    """The kinds of authentication that need a field, by field. A script hides the field for all other kinds."""
+    """Field → the kinds of authentication that need it. A script hides the field for all other kinds."""
     with_secret = [kind.value for kind in AuthKind if kind is not AuthKind.NONE]
     shown = {name: [kind.value for kind, names in FIELDS_OF_KIND.items() if name in names] for name in KIND_FIELDS}
     return {**shown, "secret": with_secret, "remove_secret": with_secret}
@@ -163,7 +163,7 @@ class CredentialAdmin(HistoryAdmin):
 
 
 def _stored(row: WithCredential | None) -> WithCredential | None:
-    """The row with its stored secret, even while a rejected form with a new one is shown."""
+    """The row as stored, even if `row` has the input of a rejected form; None if no secret is stored."""
     return type(row)._default_manager.filter(pk=row.pk).exclude(sealed_secret="").first() if row else None
 
 

@@ -71,7 +71,7 @@ class UpstreamCache:
 
 
 def conditional(request: Request, known: Response | None) -> Request:
-    """The request with the validators of the `known` answer, so that upstream may reply 304 (RFC 9110, 13)."""
+    """The request with the validators of the `known` answer, so that the upstream may reply 304 (RFC 9110)."""
     if known is None:
         return request
     conditions = {}

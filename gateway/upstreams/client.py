@@ -30,7 +30,8 @@ from gateway.upstreams.waits import Waited, waited
 STALE_INSTEAD_OF = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # a stale cached answer replaces these
 
 SHORTEST_PAUSE = 0.001  # seconds; a shorter wait for a rate limit is not recorded
-# Errors that the breaker counts as failure or success. It ignores all others, because the upstream was not reached.
+# Reasons of errors that the breaker counts as failures or successes. Any other UpstreamGarbled is also a failure; it
+# ignores all other errors, because they say nothing about the upstream.
 FAILURE_REASONS = frozenset({"upstream_unreachable", "upstream_timeout", "upstream_failed", "upstream_garbled"})
 SUCCESS_REASONS = frozenset(
     {"upstream_refused", "upstream_credentials", "upstream_busy", "upstream_too_large", "upstream_redirect"}
@@ -84,8 +85,8 @@ class UpstreamState:
 
 @dataclass(frozen=True, slots=True)
 class CallLimit:
-    """`deadline`: on the event loop's clock. `wait_seconds`: the most waiting for rate limits and between attempts, for
-    all requests of the call together."""
+    """`deadline`: on the event loop's clock. `wait_seconds`: how long all requests of the call together may wait for
+    rate limits and between attempts."""
 
     deadline: float
     wait_seconds: float
@@ -139,7 +140,7 @@ class Upstream:
         self, request: Request, *, cache_seconds: float = 0.0, scope: str = "", accept: Accept | None = None
     ) -> Response:
         """Returns an answer with status 2xx. With `cache_seconds` (the cache lifetime) it may be a cached one, or a
-        stale one (`stale`) if upstream does not answer. `scope` separates cached answers: the caller's id if they
+        stale one (`stale`) if the upstream fails. `scope` separates cached answers: the caller's id if they
         depend on the caller. Raises only UpstreamError."""
         self._calls += 1
         if not request.may_be_repeated:

@@ -33,7 +33,7 @@ class AuthKind(StrEnum):
     CLIENT_CREDENTIALS = "client_credentials"
 
 
-# The fields that each kind needs; fields of other kinds stay empty.
+# The fields that each kind uses; fields of other kinds stay empty.
 FIELDS_OF_KIND: Mapping[AuthKind, tuple[str, ...]] = {
     AuthKind.NONE: (),
     AuthKind.HEADER: ("parameter_name",),

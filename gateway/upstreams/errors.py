@@ -31,7 +31,8 @@ class UpstreamError(CallError):
 
 
 class UpstreamUnavailable(UpstreamError):
-    """No answer, status 5xx or 429, no free connection, or an open breaker. `retry_after`: seconds, if known."""
+    """No answer, status 5xx or 429, no free connection, a rate that is used up, or an open breaker. `retry_after`:
+    seconds, if known."""
 
     status = 503
 
@@ -41,7 +42,7 @@ class UpstreamTooSlow(UpstreamError):
 
 
 class UpstreamRefused(UpstreamError):
-    """Upstream rejected the request (4xx). `upstream` says why."""
+    """The upstream rejected the request (4xx). `upstream` says why."""
 
 
 class UpstreamNotFound(UpstreamRefused):
@@ -49,11 +50,12 @@ class UpstreamNotFound(UpstreamRefused):
 
 
 class UpstreamCredentials(UpstreamRefused):
-    """Upstream rejected Sluice's credentials (401) or their permissions (403). The operator must correct them."""
+    """The upstream rejected Sluice's credentials (401) or their permissions (403). The operator must correct them."""
 
 
 class UpstreamGarbled(UpstreamError):
-    """The answer is unusable: invalid JSON, an unknown encoding, truncated, or too many redirects."""
+    """The answer is unusable: it is truncated, is invalid JSON, has an unknown encoding, or redirects where Sluice does
+    not follow."""
 
 
 class UpstreamTooLarge(UpstreamError):

@@ -34,7 +34,7 @@ Hop = Callable[[Request, bool], Awaitable[Response]]
 
 
 class Exchanger:
-    """Exchanges of one upstream. `quota_left`: the remaining requests that it last reported."""
+    """Exchanges with one upstream. `quota_left`: the number of remaining requests that the upstream last reported."""
 
     def __init__(
         self,
@@ -71,8 +71,8 @@ class Exchanger:
         return await follow(request, hop, self._failures, self._authentication.secrets)
 
     async def _exchange(self, request: Request, attempt: int) -> Response:
-        """Sends and logs one exchange. If a reused connection turns out to be closed, the request is sent again within
-        the same attempt."""
+        """Sends and logs one exchange. If a reused connection turns out to be closed, a request that may be repeated is
+        sent again within the same attempt."""
         location = self._located(request)
         allowed = addresses.allowed()
         if location.origin.text in self._trusted:
@@ -121,7 +121,7 @@ class Exchanger:
 
 
 async def close_connections() -> None:
-    """Closes the connections of the running loop, after the last exchange."""
+    """Closes the connections of the running loop. To be called after the last exchange."""
     from gateway.upstreams import pool  # aiohttp takes 8 MB
 
     await pool.close_connections()

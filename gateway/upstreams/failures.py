@@ -231,15 +231,16 @@ class UpstreamFailures:
 
 
 def given_up(error: UpstreamError, capacity: Mapping[str, int]) -> UpstreamError:
-    """The error for the caller. For a busy upstream, it always says when to call again, and falls back on `capacity`,
-    that of Sluice's own rate, if the upstream does not report how many requests are left."""
+    """The error for the caller. For a busy upstream, it always says when to call again. `capacity`: of Sluice's own
+    rate, used if the upstream does not report how many requests are left."""
     if error.reason != "upstream_busy":
         return error
     return replace(error, retry_after=error.retry_after or UNKNOWN_WAIT, capacity=error.capacity or capacity)
 
 
 def message_of(response: Response, secrets: Iterable[str]) -> str:
-    """The cleaned message of a JSON body; "" if it has none. HTML pages are never repeated."""
+    """The cleaned message of a JSON body; "" if it has none, or if the body is too large or is not JSON. HTML pages are
+    never repeated."""
     if "json" not in response.media_type or len(response.body) > MAX_BYTES_READ:
         return ""
     try:
@@ -282,7 +283,7 @@ def masked(text: str, secrets: Iterable[str]) -> str:
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Masks these secrets, longest first, because one may contain another."""
+    """Masks these secrets, except very short ones: longest first, because one may contain another."""
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, MASK).replace(quote(secret, safe=""), MASK)

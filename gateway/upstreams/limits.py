@@ -1,7 +1,7 @@
 """Limits of calls to an upstream: time, size, rate and retries.
 
 A rate is a sliding window, shared by all processes through the shared store if there is one. A call that exceeds a rate
-waits; if it would wait too long, it is rejected at once, with the capacity left. No other layer retries.
+waits; if it would wait too long, it is rejected at once, and the error names the capacity left. No other layer retries.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 REDIS_SECONDS = 0.5  # timeout of Redis
 REDIS_COOLDOWN_SECONDS = 5.0  # pause after Redis has failed
-CAUTIOUS_SHARE = 4  # while Redis is down, each process uses a quarter of the rate, because there may be others
+CAUTIOUS_SHARE = 4  # while Redis is down, each process divides the rate by this, because there may be other processes
 
 FIRST_PAUSE = 0.2  # seconds; upper bound of the first pause
 LONGEST_PAUSE = 5.0
@@ -157,7 +157,7 @@ class Rates:
 
     @property
     def left(self) -> int | None:
-        """The number of exchanges that the tightest rate allows at once."""
+        """The number of exchanges that the tightest rate allows at once; None without a rate."""
         return min((rate.left for rate in self._rates), default=None)
 
     @property

@@ -140,7 +140,7 @@ _CREDENTIAL_FIELDS = ("sealed_secret", "parameter_name", "user_name", "client_id
 
 class UpstreamApiManager(models.Manager["UpstreamApi"]):
     def connections(self) -> tuple[Connection, ...]:
-        """The enabled APIs, by name. Their secrets stay sealed."""
+        """The connections of the enabled APIs, sorted by name. Their secrets stay sealed."""
         return tuple(api.connection() for api in self.filter(enabled=True))
 
 
@@ -229,7 +229,7 @@ class UpstreamApi(WithCredential):
     class Meta:
         ordering = ("name",)
         verbose_name = "upstream API"
-        permissions = (("change_credentials", "Can change credentials of upstreams"),)  # of MCP servers too
+        permissions = (("change_credentials", "Can change credentials of upstreams"),)  # covers MCP servers too
 
     def __str__(self) -> str:
         return self.name

@@ -31,7 +31,7 @@ class PerLoop(Generic[T]):
             await held[1].aclose()
 
     async def _life(self, loop: asyncio.AbstractEventLoop, made: T) -> AsyncGenerator[None, None]:
-        """A generator that the loop closes when it shuts down, as asyncio.run does, which uvicorn uses."""
+        """A generator that ends `made` when the loop shuts down: asyncio.run, which uvicorn uses, closes generators."""
         try:
             yield
         finally:

@@ -20,10 +20,10 @@ from gateway.upstreams.addresses import AllowedAddresses
 from gateway.upstreams.network import UnknownHost, connected_socket, tls_context
 from gateway.upstreams.per_loop import PerLoop
 
-MAX_CONNECTIONS = 100  # in use
+MAX_CONNECTIONS = 100  # connections of a pool in use at once
 MAX_IDLE = 20
 IDLE_SECONDS = 30.0
-SHUTDOWN_SECONDS = 1.0  # of TLS, when an idle connection is closed
+SHUTDOWN_SECONDS = 1.0  # how long closing an idle connection may wait for TLS to shut down
 
 
 class Crowded(Exception):
@@ -41,7 +41,7 @@ class NotConnected(Exception):
 @dataclass(frozen=True, slots=True)
 class Destination:
     """The other end of a connection. Equal destinations share connections. It is passed to aiohttp's connector in place
-    of a request, because the connector uses only these attributes."""
+    of a request, which works because the connector uses only these attributes."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ class Destination:
         """The TLS options of asyncio's `create_connection`."""
         if not self.is_ssl:
             return {}
-        name = self.host.rstrip(".")  # certificates have no dot at the end
+        name = self.host.rstrip(".")  # names in certificates have no trailing dot
         return {"ssl": tls_context(), "server_hostname": name, "ssl_shutdown_timeout": SHUTDOWN_SECONDS}
 
 
@@ -153,7 +153,8 @@ def _limits(seconds: float) -> aiohttp.ClientTimeout:
 
 def _is_silent(protocol: ResponseHandler) -> bool:
     """Whether an idle connection can be used: nothing has been received since its last answer, not even the end of the
-    stream. So no request is sent over a closed connection, and no data that came too early is taken for its answer."""
+    stream. This keeps a request from being sent over a connection already known to be closed, and unsolicited data from
+    being read as the request's response."""
     transport = protocol.transport
     if transport is None or transport.is_closing() or protocol.should_close:
         return False
@@ -170,7 +171,7 @@ def _abort(connection: Connection) -> None:
 
 class ConnectionPools(dict[AllowedAddresses, ConnectionPool]):
     """The connection pools of an event loop, shared by all upstreams: one for each set of allowed addresses, so an
-    upstream never reuses a connection that only another one was allowed to make."""
+    upstream never reuses a connection to an address that it may not call itself."""
 
     def __missing__(self, allowed: AllowedAddresses) -> ConnectionPool:
         self[allowed] = made = ConnectionPool(allowed)

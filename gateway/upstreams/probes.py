@@ -17,7 +17,7 @@ AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """`ask` returns the status of the answer (0: not HTTP). Raises UpstreamError."""
+    """`ask` returns the status of the answer (0: not HTTP), or raises UpstreamError."""
 
     name: str
     ask: Callable[[], Awaitable[int]]

@@ -51,7 +51,7 @@ def quota_left(headers: Mapping[str, str], before: int | None) -> int | None:
 
 
 def capacity(headers: Mapping[str, str]) -> dict[str, int]:
-    """`remaining` and `limit`, in requests; without those that the headers do not have."""
+    """`remaining` and `limit`, in requests, as far as the headers have them."""
     named = {name: _number(headers, name) for name in CAPACITY}
     return {name: number for name, number in named.items() if number is not None}
 

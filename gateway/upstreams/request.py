@@ -33,7 +33,7 @@ class Request:
 class Response:
     """`headers` have lower-case names; `body` is complete and decoded. `as_of`: when it was received, Unix seconds.
     `fresh_until`: the time.monotonic() until which it is fresh in the cache. `stale`: served after that, because the
-    upstream does not answer. `content`: the value that `accept` has parsed; None in a cached response."""
+    upstream has failed. `content`: the value that `accept` has parsed; None in a cached response."""
 
     status: int
     headers: Mapping[str, str]
@@ -56,8 +56,8 @@ class Response:
         return digest.digest()
 
     def note(self, *, cached: bool) -> dict[str, Any]:
-        """The entries for an answer's `meta`: `asOf` if the response is `cached` or stale, and `stale` if
-        upstream did not answer."""
+        """The entries for an answer's `meta`: `asOf` if the response is `cached` or stale, and `stale` if it is
+        stale."""
         if not (cached or self.stale):
             return {}
         as_of = datetime.fromtimestamp(self.as_of, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

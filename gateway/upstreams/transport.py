@@ -47,7 +47,7 @@ MAX_INTERIM = 20  # interim answers, such as 103 with early hints
 CHUNKED = "chunked"
 
 STEP = 256 * 1024  # bytes read before other tasks of the loop run
-PIECE_COST = 2048  # bytes counted extra per piece, because even a tiny piece takes time
+PIECE_COST = 2048  # bytes that each piece adds to the count for STEP, because even a tiny piece takes time
 # By OpenSSL's X509_V_ERR codes. OpenSSL's own messages are not shown, because they may contain the host's name.
 CERTIFICATE_PROBLEMS = {
     9: "it is not valid yet",
@@ -64,7 +64,7 @@ NO_HEADER = -zlib.MAX_WBITS
 
 
 class Dropped(Exception):
-    """Upstream closed a reused connection instead of answering. Only repeatable requests are resent."""
+    """The upstream closed a reused connection instead of answering. Only repeatable requests are resent."""
 
 
 class Garbled(Exception):
@@ -100,8 +100,8 @@ TRANSPORT_ERRORS = (
 async def send(
     request: Request, *, allowed: AllowedAddresses, limits: CallLimits, failures: UpstreamFailures
 ) -> Response:
-    """Sends the request and returns the answer. Raises UpstreamError, or Dropped if upstream closed a reused connection
-    instead of answering."""
+    """Sends the request and returns the answer. Raises UpstreamError, or Dropped if the upstream closed a reused
+    connection instead of answering."""
     try:
         return await _sent(request, await pool(allowed), limits)
     except TRANSPORT_ERRORS as error:
@@ -149,8 +149,8 @@ async def _exchange(opened: OpenConnection, message: bytes, method: str, limits:
 
 
 async def _body(protocol: ResponseHandler, content: StreamReader, headers: dict[str, str], most: int) -> bytes:
-    """The decoded body. Raises the error of a broken connection, even if the body has no declared length: the end of
-    the connection would then be taken for the end of the body."""
+    """The decoded body. Raises the error of a broken connection, even if the body has no declared length: otherwise
+    the break would be taken for the end of the body."""
     try:
         body = await read_body(content.iter_any(), headers.get("content-encoding", ""), most)
     except aiohttp.ClientPayloadError:

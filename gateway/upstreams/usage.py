@@ -20,12 +20,12 @@ class UpstreamUse:
         self.attempts = self.status = 0
         self.milliseconds = 0.0
         self.waits: list[Wait] = []
-        self._waiting = 0  # requests in flight; time is counted once while several are
+        self._waiting = 0  # requests in flight: time that they share is counted once
         self._since = 0.0
 
     @contextmanager
     def waiting_for(self, name: str) -> Iterator[None]:
-        """Counts the time of the block as waiting for the upstream, also if the call is cancelled."""
+        """Counts the time of the block as waiting for the upstream, even if the call is cancelled."""
         self.name = name
         if not self._waiting:
             self._since = time.perf_counter()
@@ -65,7 +65,7 @@ def one_call(use: UpstreamUse | None = None) -> Iterator[None]:
         _of_the_call.reset(token)
 
 
-of_this_call = _of_the_call.get  # None if no upstream can have been used
+of_this_call = _of_the_call.get  # returns None outside `one_call`, as for a cached answer
 
 
 def upstream_use() -> UpstreamUse:

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 REPORT = struct.Struct("!II")  # open connections, connections received so far
-MOST_ON_THE_WAY = 64  # connections handed to a worker that it has not yet received
-AT_ONCE = 64  # connections accepted before other work of the event loop
-RETRY_SECONDS = 1.0  # after the system has refused to accept
-GOODBYE_SECONDS = 1.0  # for the parent to notice that a worker stops
+MOST_ON_THE_WAY = 64  # connections that were handed to a worker and not yet received
+AT_ONCE = 64  # connections accepted or received before the event loop does other work
+RETRY_SECONDS = 1.0  # pause after the system has refused to accept a connection
+GOODBYE_SECONDS = 1.0  # how long a stopping worker waits for the parent to notice
 logger = logging.getLogger(__name__)
 
 
@@ -133,7 +133,7 @@ class Distributor:
 
 class ReceivedConnections:
     """The worker's end. `take` is called on the event loop with each connection; `count` returns how many are open;
-    `ended` is called once, when the parent has ended."""
+    `ended` is called once, when the parent has ended or has closed the link, as it does after `stop`."""
 
     def __init__(
         self,
@@ -157,12 +157,13 @@ class ReceivedConnections:
         """Sends the counts if they have changed. To be called regularly."""
         now = self._count(), self._received
         if now != self._reported:
-            with suppress(OSError):  # the parent is busy, and the next call reports, or it has ended
+            with suppress(OSError):  # either the parent is busy, and the next call will report; or it has ended
                 self._link.send(REPORT.pack(*now))
                 self._reported = now
 
     async def stop(self) -> None:
-        """Tells the parent to hand over no more connections, and takes those that it sends before it notices."""
+        """Tells the parent to hand over no more connections, and takes those that the parent sends before it
+        notices."""
         with suppress(OSError):  # the parent has ended
             self._link.shutdown(socket.SHUT_WR)
         with suppress(TimeoutError):

@@ -15,13 +15,14 @@ def packed(document: Any) -> bytes:
 
 
 async def read(reader: asyncio.StreamReader) -> Any:
-    """The next document. Raises IncompleteReadError at the end of the stream, ConnectionError if it is too long."""
+    """The next document. Raises IncompleteReadError at the end of the stream, ConnectionError for a document that is
+    too long."""
     size = _checked(int.from_bytes(await reader.readexactly(4), "big"))
     return msgpack.unpackb(await reader.readexactly(size), strict_map_key=False)
 
 
 def read_from(connection: socket.socket) -> Any:
-    """Blocks, at most for the timeout of the connection. Raises OSError."""
+    """The next document. Blocks; each read waits at most for the connection's timeout. Raises OSError."""
     size = _checked(int.from_bytes(_exactly(connection, 4), "big"))
     return msgpack.unpackb(_exactly(connection, size), strict_map_key=False)
 

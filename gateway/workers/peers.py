@@ -15,7 +15,7 @@ from typing import Any
 from gateway.process import place
 from gateway.workers import frames
 
-ANSWER_SECONDS = 3.0  # for all others together
+ANSWER_SECONDS = 3.0  # how long the answers of all other processes together may take
 QUESTION = "question"
 logger = logging.getLogger(__name__)
 

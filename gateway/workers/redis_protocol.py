@@ -12,7 +12,7 @@ class NotRedis(Exception):
 
 
 async def read_request(reader: asyncio.StreamReader) -> list[bytes] | None:
-    """The command's name and its arguments; None at the end. Raises NotRedis."""
+    """The command's name and its arguments; None at the end of the stream. Raises NotRedis."""
     try:
         count = _size(await reader.readuntil(b"\r\n"), b"*")
         return [await _argument(reader) for _ in range(count)]

@@ -85,7 +85,7 @@ async def _answer(reader: asyncio.StreamReader, send: Any) -> None:
 
 
 async def _send_unavailable(send: Any) -> None:
-    """Sends the answer if the other worker ends before it begins its own."""
+    """Answers 503, because the other worker ended before it began its answer."""
     headers = [(b"retry-after", b"1"), (b"content-length", b"0")]
     await send({"type": "http.response.start", "status": 503, "headers": headers})
     await send({"type": "http.response.body", "body": b""})

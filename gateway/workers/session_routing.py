@@ -16,8 +16,8 @@ MESSAGES = re.compile(r"/mcp/sse/messages/([1-9][0-9]{0,3})/?")
 
 
 class SessionRouting:
-    """Wraps the ASGI application of HTTP requests, whose own session ids have no number. `is_stateful`: whether
-    Streamable HTTP has sessions."""
+    """Wraps the ASGI application that serves HTTP requests and knows session ids without a number. `is_stateful`:
+    whether Streamable HTTP has sessions."""
 
     def __init__(self, application: Any, *, is_stateful: bool) -> None:
         self._application, self._is_stateful = application, is_stateful
@@ -29,7 +29,7 @@ class SessionRouting:
                 await relay(owner, scope, receive, send)
                 return
             except WorkerGone:
-                pass  # its sessions are lost too, which the application reports
+                pass  # the worker's sessions are lost too, which the application reports
         await self.serve(scope, receive, send)
 
     async def serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -70,7 +70,7 @@ class Worker:
         return self.link.has_been_ready.is_set() and time.monotonic() - self._started_at > STEADY_SECONDS
 
     async def comes_up(self) -> bool:
-        """Waits until the worker can answer; False if it ends before. Kills a worker that takes too long."""
+        """True once the worker can answer; False if it ended before, or was killed because it took too long."""
         ready, ended = (asyncio.ensure_future(each) for each in (self.link.has_been_ready.wait(), self.process.wait()))
         await asyncio.wait([ready, ended], timeout=READY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done() and not ended.done():
@@ -133,7 +133,7 @@ class Supervisor:
                 "The others are stopped."
             )
         self._up += 1
-        if self._up == self._count:  # before that, the first worker to come up would get all connections
+        if self._up == self._count:  # if opened earlier, the first worker to come up would get all connections
             self._distributor.open()
         pause = 0.0
         while True:

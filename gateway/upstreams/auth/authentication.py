@@ -105,8 +105,8 @@ def _name_of(pair: str) -> str:
 def authentication_of(
     connection: Connection, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep
 ) -> Authentication:
-    """Never raises. If the credential is missing or cannot be decrypted, each call of this upstream fails with that
-    error; other upstreams are not affected."""
+    """Never raises: a credential that is missing or cannot be decrypted makes each call of this upstream fail, and
+    does not affect other upstreams."""
     if connection.kind is AuthKind.NONE:
         return NO_AUTHENTICATION
     try:

@@ -1,5 +1,5 @@
 """OAuth 2.0 client credentials (RFC 6749, 4.4). All calls share one token. It is renewed before it expires, or once
-when upstream rejects it.
+when the upstream rejects it.
 
 Calls run in several event loops at once, so waiting calls share a future that belongs to no loop.
 """
@@ -75,7 +75,7 @@ class ClientCredentials:
         self._lock = threading.Lock()
         self._token: Token | None = None
         self._fetching: Future[Token] | None = None
-        self._rejection: tuple[float, UpstreamError] | None = None  # raised again until this time
+        self._rejection: tuple[float, UpstreamError] | None = None  # until this time, the error is raised again
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -220,7 +220,8 @@ def renewal_seconds(expires_in: Any) -> float:
 
 
 def _patience_after(former: Token | None, now: float) -> float:
-    """Doubles the patience if the former token was replaced soon: upstream then rejects calls for another reason."""
+    """Doubles the patience if the former token was replaced soon: the upstream then rejects calls for another
+    reason."""
     if former is None or now - former.issued_at > MAX_PATIENT_SECONDS:
         return YOUNG_SECONDS
     return min(2 * former.patience, MAX_PATIENT_SECONDS)
