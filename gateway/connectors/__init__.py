@@ -17,5 +17,5 @@ def with_module(name: str) -> list[str]:
 
 
 def connectors() -> "list[Connector]":
-    """Every connector, by folder name. Django must be set up."""
+    """All connectors, sorted by folder name. Django must be set up."""
     return [import_module(f"{package}.connector").CONNECTOR for package in with_module("connector")]

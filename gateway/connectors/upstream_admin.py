@@ -32,7 +32,7 @@ class UpstreamAdmin(CredentialAdmin):
         raise NotImplementedError
 
     def name_problem(self, name: str) -> str | None:
-        """Why no row can have this name, beyond the model's own validation; None if a row can."""
+        """Why no row can have this name, beyond the model's own validation; None if there is no such reason."""
         return None
 
     def test_connection(self, request: HttpRequest, row: Any) -> Reachability:

@@ -41,9 +41,9 @@ _lock = threading.Lock()
 
 
 async def collect(operation: int, records: Sequence[Mapping[str, Any]], size: int) -> Mapping[str, Any] | None:
-    """Collects the records of a response of `size` bytes. Once there are ENOUGH records or more than MAX_BYTES of them,
-    their shape is stored with the operation, and learning ends. Returns the stored shape, so that this response already
-    uses it."""
+    """Collects the records of a response of `size` bytes. Once there are ENOUGH records, or their responses exceed
+    MAX_BYTES, the records' shape is stored with the operation, and learning ends. Returns the shape if it was just
+    stored, so that this response already uses it; otherwise None."""
     with _lock:
         collected = _collected.setdefault(operation, _Collected())
         collected.records += records[: ENOUGH - len(collected.records)]
@@ -82,7 +82,8 @@ def _store_list(operation: int, listed: DetectedList) -> None:
 
 
 def learn(operation: int, records: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Stores the shape of these records, and returns it; None if one is stored already. Blocks."""
+    """Stores the shape of these records, and returns it; None if the operation has one already or no longer exists.
+    Blocks."""
     shape = document_of(proposed(_few(records)))
     return shape if _write(ImportedOperation.objects.filter(pk=operation, learned={}), learned=shape) else None
 

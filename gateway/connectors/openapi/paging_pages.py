@@ -1,4 +1,5 @@
-"""The admin page on which ops staff set how upstream pages a list. A test reads three pages and stores nothing."""
+"""The admin page on which ops staff set how upstream pages a list. A test reads the first pages, and does not store the
+paging."""
 
 from __future__ import annotations
 

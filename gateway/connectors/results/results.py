@@ -95,7 +95,9 @@ def opened(handle: str, caller: Caller, last_row: int | None = None) -> Stored:
 def _payload(snapshot: Snapshot, caller: Caller, last_row: int | None) -> Payload:
     """The payload behind the snapshot. Upstream is called only for pages of a list that have not been fetched yet."""
     operation = catalogue.get(snapshot.operation)
-    may_be_stored = operation.is_async or operation.kind is Kind.TEXT  # for a text: the lines that a search found
+    may_be_stored = (
+        operation.is_async or operation.kind is Kind.TEXT
+    )  # of a text, the lines that a search found are stored
     if may_be_stored and (stored := stored_payload(snapshot, operation.shape, snapshots)) is not None:
         return stored
     visibility = caller.visibility(operation.name)
@@ -119,8 +121,8 @@ def _payload(snapshot: Snapshot, caller: Caller, last_row: int | None) -> Payloa
 
 
 def snapshot_of(handle: str, caller: Caller) -> Snapshot:
-    """The snapshot that the handle names. Raises InvalidHandle if there is none, or if its operation is now hidden from
-    the caller."""
+    """The snapshot that the handle names. Raises InvalidHandle if there is none, if it is that of a file, or if its
+    operation is hidden from the caller."""
     try:
         snapshot = snapshots.opened(handle, caller.owner)
     except InvalidHandle:

@@ -66,7 +66,7 @@ class Vocabulary:
         return list(meant.values())
 
     def implied_by(self, parsed: ParsedQuery) -> Mapping[str, float]:
-        """Those words implied by the query that are known, with their weights."""
+        """The known words that the query implies, with their weights."""
         return {word: share for word, share in parsed.implied.items() if word in self._known}
 
     def _meant(self, word: str) -> dict[str, float]:

@@ -140,7 +140,7 @@ def _wanted(after_verb: Sequence[str], others: set[str] | frozenset[str]) -> lis
 
 def _about(plain: str) -> frozenset[str]:
     """The words that describe the content of the rows: budget in "articles about the budget", shipped in "orders that
-    were shipped". None if the query does not name the rows themselves."""
+    were shipped". Empty if the query does not name the rows themselves."""
     topic = _TOPIC.search(plain)
     before = set(words(plain[: topic.start()])) if topic else set()
     return frozenset(words(topic[1])) if topic and before - STOP_WORDS - _DETAILS - KNOWN_VERBS else frozenset()

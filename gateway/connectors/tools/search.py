@@ -20,7 +20,7 @@ FLOOR = 0.15  # share of the best score by texts; tools below it are dropped
 
 
 class Index:
-    """A search index over some tools. Safe for threads."""
+    """A search index over some tools. Several threads can use it at once."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._operations = list(operations)

@@ -216,7 +216,7 @@ def _place(references: References, kind: BodyKind, name: str, schema: Any, encod
 
 
 def _content_type(encoding: Any) -> str:
-    """The first media type that the encoding allows; empty if that is invalid."""
+    """The first media type that the encoding allows; empty if it is missing or invalid."""
     given = str(as_mapping(encoding).get("contentType") or "").partition(",")[0].strip()
     return given if re.fullmatch(r"[\w.+-]+/[\w.+-]+(?:; ?[\w=.-]+)*", given, re.ASCII) else ""
 

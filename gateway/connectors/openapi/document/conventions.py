@@ -44,7 +44,7 @@ ROWS = _names(
     "hits edges nodes docs _embedded member hydra:member"
 )
 AROUND_ROWS = frozenset(_names("data result response payload body _embedded d results hits"))
-MAY_BE_AROUND_ROWS = frozenset(_names("meta metadata"))  # only if no other name is
+MAY_BE_AROUND_ROWS = frozenset(_names("meta metadata"))  # considered only if AROUND_ROWS leads to no rows
 # Words in the names of fields that accompany the rows: counts, links to the next page, status.
 BESIDE_ROWS = frozenset(
     _names(

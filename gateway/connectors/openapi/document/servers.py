@@ -36,7 +36,7 @@ def _variable(node: Mapping[str, Any]) -> Variable:
 
 
 def securities(references: References) -> tuple[Security, ...]:
-    """The document's security schemes. A scheme with several OAuth flows gives one for each flow."""
+    """The document's security schemes. A scheme with several OAuth flows gives one Security for each flow."""
     schemes = as_mapping(as_mapping(references.document.get("components")).get("securitySchemes"))
     return tuple(each for name, node in schemes.items() for each in _security(str(name), references.resolved(node)))
 

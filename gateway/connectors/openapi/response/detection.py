@@ -23,7 +23,7 @@ from gateway.connectors.openapi.response.side_data import PROBLEMS
 
 LEVELS = 4  # levels of a response that are examined
 ID, MESSAGES = "id", "messages"
-SEVERAL = 3  # rows
+SEVERAL = 3  # the fewest rows that count as several
 RATHER_SMALL = 4  # the rows of a list are at least this many times as large as the fields around them
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 

@@ -16,7 +16,7 @@ from gateway.upstreams.request import Response
 
 _LINK = re.compile(r"<([^<>]*)>\s*((?:;\s*[\w*!-]+\s*=\s*(?:\"[^\"]*\"|[^\s,;\"]+)\s*)*)")
 _NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next\b)", re.IGNORECASE)
-_IS_EMPTY = re.compile(r";\s*results\s*=\s*\"?false", re.IGNORECASE)  # some link to a next page that has no rows
+_IS_EMPTY = re.compile(r";\s*results\s*=\s*\"?false", re.IGNORECASE)  # some upstreams link to a next page without rows
 _A_URL = re.compile(r"https?://|/|\?", re.IGNORECASE)
 
 Query = Mapping[str, str | int]
@@ -161,7 +161,7 @@ def total(
 
 
 def is_certain(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether upstream itself states if rows follow. Otherwise this is inferred from whether the page is full."""
+    """Whether upstream itself states whether rows follow. Otherwise this is inferred from whether the page is full."""
     if paging.style in (PagingStyle.LINK, PagingStyle.NEXT_URL, PagingStyle.CURSOR):
         return True
     stated = _states_more(paging, body) or (paging.next and has(body, paging.next))
