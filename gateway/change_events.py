@@ -13,7 +13,7 @@ from telemetry import events
 
 # The words for objects of these models. Objects of other models have their model's name.
 NAMES = {"tokenbudget": "budget", "apikey": "key", "upstreamapi": "upstream", "mcpserver": "upstream"}
-LONGEST_AFTER = 200  # characters; below the column's length, so that the stored text equals a later one
+LONGEST_AFTER = 200  # characters; fewer than the column holds, so that the text is stored whole and can be compared
 ADDED_AUTOMATICALLY = frozenset({"connectorswitch", "importedoperation", "mcptool"})  # adding one is not an event
 
 

@@ -1,6 +1,6 @@
 """Runs a recorded read-only call again for staff. The new call is recorded as a replay, which no figure counts.
 
-It has the tools of the original caller, but reveals no field, because staff read the answer.
+It has the tools of the original caller, but reveals no secret field, because staff read the answer.
 """
 
 import time
@@ -55,8 +55,8 @@ def _answer(name: str, arguments: Mapping[str, Any], caller: Caller) -> tuple[st
 
 
 def caller_for_staff(name: str) -> Caller:
-    """The key of that name, with no field revealed, because staff read the answer. If there is no such key: `STAFF`,
-    without the fields that are withheld from all keys."""
+    """The caller whose key has that name, with no secret field revealed, because staff read the answer. If there is no
+    such key: `STAFF`, without the fields that are withheld from all keys."""
     found = next((each for each in callers.loaded().by_digest.values() if each.name == name), None)
     if found is None:
         return replace(STAFF, withheld=policies.budgets().withheld(""))

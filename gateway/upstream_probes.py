@@ -20,7 +20,8 @@ def probe_quiet_upstreams() -> None:
 
 
 def probe_now(name: str) -> Mapping[str, Any] | None:
-    """Probes the upstream and returns the result, which this process's next report has too. May block for seconds."""
+    """Probes the upstream and returns the result, which this process's next report includes; None if no upstream of
+    this name was ever probed here. May block for seconds."""
     async_to_sync(probes.run)([each for each in probes.all_probes() if each.name == name][:1])
     result = probes.result_of(name)
     return result.document() if result else None

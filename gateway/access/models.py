@@ -52,7 +52,7 @@ class ToolSet(models.Model):
 
     @property
     def stays_because(self) -> str:
-        """Why the set cannot be deleted: a key that loses its last set might see all tools. "" if it can."""
+        """Why the set cannot be deleted ("" if it can): a key that loses its last set might see all tools."""
         names = ", ".join(key.name for key in self.used_by)
         return f"Keys use it: {names}. Remove it there first: a key without a set may see all tools." if names else ""
 

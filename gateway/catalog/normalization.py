@@ -248,8 +248,8 @@ def _takes_commas(schema: Schema, name: str) -> bool:
 
 
 def _list(value: Any, items: Schema) -> Any:
-    """Converts a list's elements. Of a text's parts between commas, or of one value, makes a list if the elements then
-    have the right type; else the value stays unchanged."""
+    """Converts a list's elements. Makes a list from a text's parts between commas, or from one other value, if the
+    elements then have the right type; else returns the value unchanged."""
     if isinstance(value, str):
         elements: list[Any] = [part.strip() for part in value.split(",") if part.strip()]
     else:

@@ -42,8 +42,8 @@ class Asker:
         return cls(client.get(), asyncio.get_running_loop())
 
     async def answer(self, request: types.InputRequest) -> types.InputResponse | types.ErrorData:
-        """The client's answer; ErrorData if it refuses, cannot answer or takes too long. Can be awaited on any event
-        loop."""
+        """The client's answer; ErrorData if the client refuses, cannot answer or takes too long. Can be awaited on any
+        event loop."""
         asking = asyncio.run_coroutine_threadsafe(self._asked(request), self.loop)
         return await asyncio.wrap_future(asking)
 

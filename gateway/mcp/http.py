@@ -19,8 +19,8 @@ from gateway.process.bodies import replaying
 
 
 class StreamableHTTP:
-    """The endpoint. Each event loop has one session manager, in its own task. The ASGI lifespan starts it
-    or, if the ASGI server does not support lifespan, the first request that needs it."""
+    """The endpoint. Each event loop has one session manager, in its own task. The ASGI lifespan starts it or, if the
+    ASGI server does not support lifespan, the first request that needs it."""
 
     def __init__(self, server: SluiceServer, sessions: Sessions, **options: Any) -> None:
         """`options`: for the SDK's session manager (stateless, event_store, retry_interval, …)."""

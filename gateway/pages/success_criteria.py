@@ -19,11 +19,7 @@ from telemetry.measurement import CallOutcome
 from telemetry.queries import Selection, Span
 
 PERIOD = timedelta(hours=24)
-INVALID = (
-    "invalid_",
-    "missing_",
-    "unknown_argument",
-)  # the reason of a call with invalid arguments begins with one of these
+INVALID = ("invalid_", "missing_", "unknown_argument")  # how the reasons of calls with invalid arguments begin
 
 
 @dataclass(frozen=True, slots=True)

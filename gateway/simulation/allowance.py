@@ -27,6 +27,7 @@ class Allowance:
         return self.started + self.seconds - time.monotonic()
 
     def pause(self, clients: int) -> float:
-        """Seconds between two calls of one of `clients`, so that the calls are spread over the time that is left."""
+        """Seconds that each of this number of clients pauses between two calls, to spread the calls over the time that
+        is left."""
         left = max(1, self.calls - self.made)
         return max(0.0, self.seconds_left) * clients / left

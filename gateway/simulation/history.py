@@ -24,7 +24,7 @@ BATCH = 1_000
 # How busy each hour of the day is, UTC, in percent of the busiest hour.
 BUSY = (4, 3, 2, 2, 3, 5, 12, 30, 60, 85, 95, 90, 70, 80, 100, 95, 80, 60, 40, 28, 20, 14, 9, 6)
 WEEKEND = 0.4  # calls, as a share of a working day's
-CALLS_AT_BUSIEST = 80  # an hour
+CALLS_AT_BUSIEST = 80  # in the busiest hour
 
 
 class NothingMeasured(Exception):
@@ -32,8 +32,8 @@ class NothingMeasured(Exception):
 
 
 def measured(since: datetime, expected: int) -> list[Measurement]:
-    """The calls of simulated clients since a time, in order, once the server has stored `expected` of them. Raises
-    NothingMeasured."""
+    """The calls of simulated clients since a time, in order. Waits at most STORED_SECONDS until the server has stored
+    `expected` of them. Raises NothingMeasured if it has stored none."""
     records = TelemetryRecord.objects.filter(caller__startswith=MARK, created_at__gte=since)
     polling.until(lambda: records.count() >= expected, STORED_SECONDS)
     if not records.exists():

@@ -24,7 +24,7 @@ class NoServer(Exception):
 
 @contextmanager
 def keys(roles: Sequence[ClientRole] = ROLES) -> Iterator[Mapping[str, str]]:
-    """A key for each client, by the client's name. They replace those of an earlier run, and are revoked afterwards."""
+    """Name of a client → its key. The keys replace those of an earlier run, and are revoked afterwards."""
     names = {role.client.name: f"{MARK}{role.client.name}" for role in roles}
     ApiKey.objects.filter(name__startswith=MARK).delete()
     issued = {client: ApiKey.objects.issue(name) for client, name in names.items()}

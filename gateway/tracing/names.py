@@ -35,5 +35,5 @@ ORIGINAL_TOKENS = "sluice.original_tokens"
 RESULT_TOKENS = "sluice.result_tokens"
 OVERSIZED = "sluice.oversized"
 
-# Revisions of MCP without sessions; their spans must not have SESSION_ID.
+# The first revision of MCP without sessions. Spans of this and later revisions must not have SESSION_ID.
 FIRST_WITHOUT_SESSIONS = "2026-07-28"

@@ -30,8 +30,8 @@ from gateway.upstreams.waits import Waited, waited
 STALE_INSTEAD_OF = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # a stale cached answer replaces these
 
 SHORTEST_PAUSE = 0.001  # seconds; a shorter wait for a rate limit is not recorded
-# Reasons of errors that the breaker counts as failures or successes. Any other UpstreamGarbled is also a failure; it
-# ignores all other errors, because they say nothing about the upstream.
+# Reasons of errors that the breaker counts as failures or successes. Any other UpstreamGarbled is also a failure. The
+# breaker ignores all other errors, because they say nothing about the upstream.
 FAILURE_REASONS = frozenset({"upstream_unreachable", "upstream_timeout", "upstream_failed", "upstream_garbled"})
 SUCCESS_REASONS = frozenset(
     {"upstream_refused", "upstream_credentials", "upstream_busy", "upstream_too_large", "upstream_redirect"}

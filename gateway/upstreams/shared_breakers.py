@@ -37,8 +37,8 @@ def join(upstream: str, breaker: Breaker) -> None:
 
 
 def tell(upstream: str, breaker: Breaker, outcome: BreakerOutcome, reason: str = "") -> None:
-    """Announces what this process's breaker has just counted, if it is shared. `reason`: of a failure. Does not
-    block."""
+    """Announces what this process's breaker has just counted, if the breaker is shared. `reason`: of a failure. Does
+    not block."""
     if _breakers.get(upstream) is not breaker:
         return
     announcements.tell(TOPIC, {"upstream": upstream, "outcome": outcome.value, "reason": reason})

@@ -81,7 +81,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{copies:,} copies of these calls, from {first:%Y-%m-%d %H:%M} UTC on.")
 
     def _hold(self, options: dict[str, Any]) -> None:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that its server stops, too
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that the server it started stops too
         state, credentials = STATES[options["state"]], _first_start()
         if state.past is not None:
             with serving(settings.PORT, state.environment) as base, traffic.keys() as secrets:
