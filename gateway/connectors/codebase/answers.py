@@ -17,7 +17,7 @@ OUT_OF_TIME = "The work did not finish in time, so it was stopped, and its resul
 
 
 async def answered(project: KnownProject, limits: Limits, work: Work, *arguments: Any) -> Draft:
-    """The result of `work(*arguments, limits)`; only metadata if the work had to be stopped. Raises CallError."""
+    """The result of `work(*arguments, limits)`; only metadata if the work did not end in time. Raises CallError."""
     budget = limits.budget()
     try:
         return await processes.run(limits.ends_at, work, *arguments, limits)
@@ -38,6 +38,6 @@ async def answered(project: KnownProject, limits: Limits, work: Work, *arguments
 
 
 def _stopped(budget: Budget, price: float) -> dict[str, Any]:
-    cost = min(budget.limit, budget.elapsed * price)  # an upper bound: its processor time is unknown
+    cost = min(budget.limit, budget.elapsed * price)  # an upper bound, as the work's processor time is unknown
     budget.steps.append(Step("answer", budget.elapsed, cost, is_partial=True, is_over_budget=True))
     return metadata_document(budget, files_processed=0, incomplete=[OUT_OF_TIME])

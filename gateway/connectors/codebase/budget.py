@@ -17,7 +17,7 @@ MICRODOLLARS = 1_000_000  # in a dollar
 
 
 def amount(dollars: float) -> float:
-    """The amount as answers show it. Rounded down, so that shown amounts never add up to more than the limit."""
+    """The amount as answers show it: rounded down, so that shown amounts never add up to more than the limit."""
     return math.floor(dollars * MICRODOLLARS) / MICRODOLLARS
 
 

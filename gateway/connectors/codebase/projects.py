@@ -22,12 +22,12 @@ def add(name: str, path: str) -> Project:
 
 
 def remove(name: str) -> None:
-    """Leaves the folder as it is. Raises ProjectRefused."""
+    """Removes the project, and leaves its folder as it is. Raises ProjectRefused."""
     named(name).delete()
 
 
 def named(name: str) -> Project:
-    """Raises ProjectRefused."""
+    """The project with this name. Raises ProjectRefused."""
     project = Project.objects.filter(name=name).first()
     if project is None:
         close = nearest(name, Project.objects.values_list("name", flat=True))

@@ -8,7 +8,7 @@ from gateway.catalog.caller import Caller
 from gateway.connectors.codebase.known_projects import KnownProject, projects_for
 
 PROJECT = "project"
-MOST_NAMES = 20  # in an error
+MOST_NAMES = 20  # names that an error lists
 
 
 def selected_project(arguments: Mapping[str, Any], caller: Caller) -> KnownProject:

@@ -115,8 +115,9 @@ class HostawayClient:
 
 
 def _json_of_page(response: Response) -> Any:
-    """Cuts off values that are nested too deeply, so that their row's id and all other rows can be read. Requesting a
-    page with only that row would fail in the same way, and without the row's id the next page is unknown."""
+    """Cuts off values that are nested too deeply, so that the id of their row, and all other rows, can be read.
+    Requesting a page with only that row would fail in the same way, and without the row's id the next page is
+    unknown."""
     try:
         return response.json()
     except UpstreamGarbled:

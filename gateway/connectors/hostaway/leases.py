@@ -16,7 +16,7 @@ LASTS = timedelta(minutes=3)  # longer than one call to upstream with all its re
 
 
 class LeaseLost(Exception):
-    """The lease was not renewed in time, and another worker has it."""
+    """The lease was not renewed in time, and another worker may hold it."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class Held:
     holder: str
 
     def renew(self) -> None:
-        """If it is called inside a transaction, only the holder's writes are committed. Raises LeaseLost."""
+        """Extends the lease. Inside a transaction, this ensures that only the holder's writes are committed. Raises
+        LeaseLost."""
         if not Lease.objects.filter(name=self.name, holder=self.holder).update(until=Now() + LASTS):
             raise LeaseLost(self.name)
 

@@ -19,7 +19,7 @@ class Account:
 
 
 def account() -> Account | None:
-    """None if no credentials are set."""
+    """None unless both the account's id and its secret are set."""
     identifier = getattr(settings, "HOSTAWAY_ACCOUNT_ID", "")
     secret = getattr(settings, "HOSTAWAY_API_SECRET", "")
     base_url = getattr(settings, "HOSTAWAY_BASE_URL", BASE_URL).rstrip("/")

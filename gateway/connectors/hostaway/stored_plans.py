@@ -96,7 +96,7 @@ def _chunk_sizes(key: str) -> ChunkSizes:
 
 
 def make(digest: str, chunk_sizes: ChunkSizes, progress: Callable[[int], None] = lambda chars: None) -> None:
-    """Makes the plan unless it exists or is being made. `progress` is called with the number of characters done."""
+    """Makes the plan unless it is finished or being made. `progress` is called with the number of characters done."""
     row = order(digest, chunk_sizes)
     if row.chunks is None and _claim(row):
         for chars in _build(row):

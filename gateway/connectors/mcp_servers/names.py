@@ -10,7 +10,7 @@ _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 def named(server: str, tools: Sequence[str], taken: Collection[str] = ()) -> list[str]:
     """Our names for the tools, in their order: `<server>_<tool>`, unique, at most LONGEST_NAME legal characters. A name
-    that is too long or in use ends in a hash instead."""
+    that is too long or in use ends with a hash."""
     names: dict[str, str] = {}
     names_to_keep_first = sorted(tools, key=lambda tool: (bool(_ILLEGAL.search(tool)), tool))
     for tool in names_to_keep_first:

@@ -77,7 +77,7 @@ class ServerSession:
 
     @property
     def pause(self) -> float:
-        """Seconds until the next attempt to connect."""
+        """Seconds until Sluice may reconnect; 0 if it may do so now."""
         return max(0.0, self._not_before - self._clock()) if self._connection is None else 0.0
 
     async def close(self) -> None:

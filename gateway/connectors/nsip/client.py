@@ -111,7 +111,7 @@ def _result(outcome: NsipAnswer[Any] | BaseException) -> NsipAnswer[Any]:
 
 
 _SUGGESTION = "Try again later; NSIP may not be available."
-# Errors that an answer of an unexpected shape causes, in the client's code and in ours.
+# Errors that the client's code and ours raise for an answer of an unexpected shape.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 

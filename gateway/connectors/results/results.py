@@ -95,9 +95,8 @@ def opened(handle: str, caller: Caller, last_row: int | None = None) -> Stored:
 def _payload(snapshot: Snapshot, caller: Caller, last_row: int | None) -> Payload:
     """The payload behind the snapshot. Upstream is called only for pages of a list that have not been fetched yet."""
     operation = catalogue.get(snapshot.operation)
-    may_be_stored = (
-        operation.is_async or operation.kind is Kind.TEXT
-    )  # of a text, the lines that a search found are stored
+    # Of a text, the lines that a search found are stored.
+    may_be_stored = operation.is_async or operation.kind is Kind.TEXT
     if may_be_stored and (stored := stored_payload(snapshot, operation.shape, snapshots)) is not None:
         return stored
     visibility = caller.visibility(operation.name)

@@ -18,7 +18,7 @@ _KIND = r"(?:(?P<fix>(?:bug-?)?fix(?:e[sd])?|bugs?)|(?P<feat>feat(?:ure)?s?|add(
 _IN_NAME = re.compile(rf"(?:^|[-._]){_KIND}", re.IGNORECASE)
 # "kind: Fixed", '"core": "patch:bug"', "### Fixed", "- Fixed the parser", ".. change:: Add a parser"
 _IN_LINE = re.compile(rf"[-*+#.:\s]*(?:[\w@/\"'][\w@/\"'.-]*::?\s*[\"']?)?(?:\w+:)?[*_`(\[]*{_KIND}", re.IGNORECASE)
-_MINOR = re.compile(r"\s*[\"'][^\"']+[\"']\s*:\s*[\"']?minor\b")  # the front matter of a change set
+_MINOR = re.compile(r"\s*[\"'][^\"']+[\"']\s*:\s*[\"']?minor\b")  # a line in the front matter of a change set
 _HEADING = re.compile(r"#{2,5}\s")
 _RELEASE = re.compile(r"(#+\s*)?\[?v?\d+\.\d+\.\d+\b")
 _HUNKS, _LINES, _LONG = 20, 100, 200  # what is read: hunks of a note, lines of a hunk, characters of a line
@@ -30,7 +30,7 @@ def is_note(path: str) -> bool:
 
 def noted_kind(files: Iterable[FileChange]) -> str:
     """The kind of change that the notes among the files state: "release" if they gain the heading of a version, "feat"
-    or "fix" if they state only that one, otherwise empty."""
+    or "fix" if they state one of these and not the other; otherwise empty."""
     found = {kind for file in files if is_note(file.path) for kind in _kinds(file)}
     return "release" if "release" in found else found.pop() if len(found) == 1 else ""
 

@@ -1,5 +1,5 @@
 """Dependencies that a change adds, removes or updates, read from the manifests. Lock files are not read, because they
-only repeat these."""
+only repeat the manifests."""
 
 import re
 from dataclasses import dataclass

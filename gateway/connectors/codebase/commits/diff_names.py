@@ -17,7 +17,8 @@ class DiffRefused(ValueError):
 
 
 def unquoted(name: str) -> str:
-    """Git quotes a name with odd characters as a C string of bytes. Bytes that are not UTF-8 become surrogates."""
+    """The name without git's quotation: git writes a name with unusual characters as a C string of bytes. Bytes that
+    are not UTF-8 become surrogates."""
     found = _QUOTED.fullmatch(name)
     if not found:
         return name
@@ -79,7 +80,7 @@ def _bare(name: str) -> str:
 
 
 def inside(path: str) -> str:
-    """The path itself. Raises DiffRefused if it leads out of the tree."""
+    """The path itself. Raises DiffRefused if it is not a file name, or leads out of the tree."""
     if not path or "\0" in path:
         raise DiffRefused(f"sinceDiff names the path {path!r}, which is not a file name. {_EXPECTED}")
     if path.startswith(("/", "\\")) or _DRIVE.match(path):

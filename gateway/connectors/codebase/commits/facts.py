@@ -185,6 +185,6 @@ def _moved(files: tuple[FileChange, ...]) -> float:
 
 
 def _without_moved(file: FileFacts, defined: set[str]) -> FileFacts:
-    """Without the broken names that some file of the change defines now: these were moved, so callers may still find
-    them."""
+    """The facts without the broken names that some file of the change defines now: these were moved, so callers may
+    still find them."""
     return replace(file, broken=tuple(name for name in file.broken if name not in defined))

@@ -1,5 +1,5 @@
-"""Which type and scope a project's authors would give to a change, as in `fix(parser): …`: past commits with a type and
-scope vote. The more similar a commit's paths are to those of the change, the more its vote counts."""
+"""Which type and scope a project's authors would give to a change, as in `fix(parser): …`: past commits that state a
+type vote on both. The more similar a commit's paths are to those of the change, the more its vote counts."""
 
 import re
 from collections import Counter, defaultdict

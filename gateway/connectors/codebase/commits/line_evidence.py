@@ -41,7 +41,8 @@ def rough(number: int) -> int:
 
 
 def is_typo(old: str, new: str) -> bool:
-    """Whether two words differ by a letter or two."""
+    """Whether two words differ by a letter or two. False for short words, and for words with other characters than
+    letters."""
     if not (old.isalpha() and new.isalpha() and len(old) > 3 and abs(len(old) - len(new)) <= 2):
         return False
     shorter = min(len(old), len(new))

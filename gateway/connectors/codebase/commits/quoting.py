@@ -8,8 +8,8 @@ _UNSHOWN = re.compile(r"[\x00-\x1f\x7f`\"\ud800-\udfff\u2028\u2029]")
 
 
 def shown(name: str) -> str:
-    """Without secrets, and without what would break a line or a quotation: control characters, quotes, bytes that are
-    not UTF-8."""
+    """The name without secrets, and without characters that would break a line or a quotation, such as control
+    characters, quotes, and bytes that are not UTF-8."""
     return sanitized_name(_UNSHOWN.sub("\ufffd", name))
 
 
@@ -18,7 +18,7 @@ def quoted(name: str) -> str:
 
 
 def listed(names: tuple[str, ...], most: int = 3) -> str:
-    """`a`, `b` and 3 more."""
+    """The names in backticks: `a`, `b` and 3 more."""
     first, rest = [quoted(name) for name in names[:most]], len(names) - most
     if rest > 0:
         return f"{', '.join(first)} and {rest} more"

@@ -79,7 +79,7 @@ def _replaced_word_in(old: str, new: str, word: re.Pattern[str] = _WORD) -> tupl
 
 
 def _differing(old: str, new: str) -> tuple[str, str]:
-    """Only the versions, if the same name precedes both: 1.2 and 1.3 of org.example:core:1.2 and
+    """The two words, or only their versions if the same name precedes both: 1.2 and 1.3 of org.example:core:1.2 and
     org.example:core:1.3."""
     versions = _VERSION.search(old), _VERSION.search(new)
     if versions[0] and versions[1] and old[: versions[0].start()] == new[: versions[1].start()]:

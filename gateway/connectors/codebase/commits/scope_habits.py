@@ -10,7 +10,7 @@ from math import exp, log
 
 from gateway.connectors.codebase.commits.scope_places import MOST_PATHS, ScopePlaces, plain_name, prefixes, words_of
 
-_OF_BOTS = 0.2  # weight of a bot's commit, as people write differently
+_OF_BOTS = 0.2  # weight of a bot's commit, because people choose scopes differently
 _SHARPNESS = 4  # exponent of the similarity; a higher one favours the most similar commits
 _FADING = 500  # a commit counts for about a third after this many newer ones
 _NEWEST = 100  # commits that show which scopes are in use now

@@ -18,7 +18,7 @@ _Source = tuple[str, str]
 
 @lru_cache(maxsize=20_000)
 def plain_name(text: str) -> str:
-    """A key for comparing scopes: spellings that differ only in case and punctuation have the same one."""
+    """A key for comparing scopes: spellings that differ only in case and punctuation have the same key."""
     return "".join(filter(str.isalnum, text.casefold()))
 
 

@@ -23,6 +23,6 @@ class Summaries:
         text = summary(file, truncated=self._truncated)
         if Truth((file.change,), self._secrets).holds(text):
             return text
-        # Without names: only the kind of change, and how many lines if all are known.
+        # A summary without names: the kind of change, and how many lines if all are known.
         lines = "" if file.change.cut else f" (+{file.plus} -{file.minus})"
         return f"{file.change.kind.value.lower()}{lines}"

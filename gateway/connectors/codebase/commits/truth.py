@@ -64,7 +64,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def without_type(title: str) -> str:
-    """Without the type and the scope of a conventional title."""
+    """The title without the type and the scope of a conventional one."""
     return _PREFIX.sub("", title)
 
 

@@ -197,8 +197,8 @@ def _in_other_files(files: tuple[FileFacts, ...]) -> set[str]:
 
 
 def _noted(files: tuple[FileFacts, ...]) -> Iterator[str]:
-    """What the notes state; nothing if the change has only notes and other documentation, because then it is about the
-    text."""
+    """What the notes state; nothing if the change has only notes and other documentation, because such a change is
+    about these texts."""
     others = any(file.kind is not PathKind.DOCS and not is_note(file.change.path) for file in files)
     if others and (kind := noted_kind(file.change for file in files)):
         yield f"noted as {kind}"

@@ -1,4 +1,4 @@
-"""Sentences about a change, from its facts. Imperative, without a full stop; names are in backticks."""
+"""Sentences about a change, from its facts. They are imperative and have no full stop; names are in backticks."""
 
 import stat
 
@@ -9,7 +9,7 @@ from gateway.connectors.codebase.git.changes import ChangeKind, FileChange
 from gateway.connectors.codebase.tree.path_kinds import PathKind
 
 _EXECUTABLE = 0o111
-_FEW_LINES = 12  # of a change; in a longer one, a single line does not represent it
+_FEW_LINES = 12  # changed lines; a single line does not represent a longer change
 
 
 def summary(file: FileFacts, *, truncated: bool) -> str:

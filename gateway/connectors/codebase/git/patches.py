@@ -29,8 +29,8 @@ _KINDS = {
 
 
 def change_set(repository: pygit2.Repository, diff: pygit2.Diff, has_left: Callable[[], bool]) -> ChangeSet:
-    """The result is `truncated` if it lacks lines of a file, files beyond MAX_FILES, or contents that the clone lacks.
-    `has_left`: whether lines may still be read; once it is false, files are listed without lines."""
+    """The result is `truncated` if a bound left out lines or files, or if the clone lacks contents. `has_left`: whether
+    lines may still be read; once it is false, files are listed without lines."""
     reader = _PatchReader(repository, diff, has_left)
     files = tuple(reader.files())
     return ChangeSet(files, reader.truncated)

@@ -34,9 +34,9 @@ HasLeft = Callable[[], bool]
 
 
 def since(repository: pygit2.Repository, name: str, has_left: HasLeft = lambda: True) -> ChangeSet:
-    """What differs between a commit and the work tree, counting untracked files that are not ignored as added. In a
-    bare repository: between the commit and HEAD. Once `has_left` is false, further files are listed without their
-    lines. Raises CommitRefused."""
+    """What differs between a commit and the work tree. Untracked files count as added unless git ignores them. In a
+    bare repository: what differs between the commit and HEAD. Once `has_left` is false, further files are listed
+    without their lines. Raises CommitRefused."""
     return _changes(repository, _commit(repository, name).tree, has_left)
 
 
@@ -94,7 +94,7 @@ def _with_renames(repository: pygit2.Repository, diff: pygit2.Diff, has_left: Ha
             diff.find_similar(renames, rename_limit=MAX_RENAMES)
         else:
             diff.find_similar(renames | DiffFind.FIND_EXACT_MATCH_ONLY, rename_limit=MAX_EXACT_RENAMES)
-    except KeyError:  # a partial clone lacks contents to compare: then a rename stays a deletion and an addition
+    except KeyError:  # a partial clone lacks contents to compare, so a rename stays a deletion and an addition
         pass
     return change_set(repository, diff, has_left)
 
@@ -106,8 +106,8 @@ def _one_sided(diff: pygit2.Diff) -> int:
 
 
 def _commit(repository: pygit2.Repository, name: str) -> pygit2.Commit:
-    """Rejects names that search commit messages (`:/text`, `^{/text}`): that is slow and may find an unrelated
-    commit."""
+    """The commit of this name. Raises CommitRefused, also for names that search commit messages (`:/text`, `^{/text}`):
+    that is slow and may find an unrelated commit."""
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
     if not name.strip():
         raise CommitRefused(f"sinceCommit is empty. {_EXPECTED}")

@@ -20,11 +20,11 @@ _KINDS = {word: kind for kind, words in _NAMES.items() for word in words.split()
 
 
 def asked_kinds(question: str) -> frozenset[PathKind]:
-    """The kinds other than source."""
+    """The kinds, other than source, that the question names."""
     words = set(_WORD.findall(question.lower()))
     return frozenset(_KINDS[word] for word in words & _KINDS.keys())
 
 
 def asks_for_vendored(question: str) -> bool:
-    """Also true if the question means other vendors, such as those of a shop."""
+    """Whether the question names vendored code. Also true if it means other vendors, such as those of a shop."""
     return bool(_VENDORED.search(question))

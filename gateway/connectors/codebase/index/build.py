@@ -8,7 +8,7 @@ from gateway.connectors.codebase.index.store import IndexStore
 
 SUBJECTS = 100  # subjects of a file's newest commits that are indexed
 PAST_OF = "past of"
-MOST_PATHS = 50  # of a commit; if it has more, its subject says little about each
+MOST_PATHS = 50  # paths of a commit; if it has more, its subject says little about each
 
 
 def replace_files(

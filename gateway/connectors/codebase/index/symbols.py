@@ -173,8 +173,8 @@ def _parsed(language: str, content: bytes) -> Iterator[Symbol]:
 
 
 def _last_line(node: Node) -> int:
-    """The node's last line. A node that includes its last line break ends at column 0 of the next line for
-    tree-sitter."""
+    """The node's last line. For tree-sitter, a node that includes its last line break ends at column 0 of the next
+    line."""
     row, column = node.end_point
     return max(node.start_point[0] + 1, row + 1 if column else row)
 

@@ -8,7 +8,7 @@ from gateway.connectors.codebase.git.repository import opened
 from gateway.connectors.codebase.index.document import IndexedDocument, digest_of, document_of
 from gateway.connectors.codebase.tree import files
 
-MOST_BYTES = 2_000_000  # after which a batch reads no further file, because its documents are in memory together
+MOST_BYTES = 2_000_000  # bytes after which a batch reads no further file: its documents are in memory together
 
 Digests = Mapping[str, bytes]  # path → the digest of the content that is indexed; empty for a file that is not
 

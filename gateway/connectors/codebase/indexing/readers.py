@@ -1,6 +1,6 @@
 """Processes that read files for the process that writes an index. Reading and parsing take longer than writing, so a
-run of many files is spread over all processors. A file that makes its reader crash or hang twice is left out, and the
-run goes on. But if a process cannot even read the file's bytes, the file is not to blame, and the run fails.
+run of many files is spread over several processes. A file that makes its reader crash or hang twice is left out, and
+the run goes on. But if a process cannot even read the file's bytes, the file is not to blame, and the run fails.
 
 The readers start with the first run that needs them, are shared by the runs of all projects, and end with the last of
 these runs. They have the priority of the process that writes.

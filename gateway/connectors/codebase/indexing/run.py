@@ -26,7 +26,7 @@ COMMITS = 200  # read in one step
 READS_HERE = "reads here"  # a fact in the index while this process reads; it remains if a file crashes the process
 PAST_PERCENT = 10  # the share of a run's progress that reading the history counts for
 
-Stamps = Callable[[Sequence[str]], dict[str, str]]  # paths → the current stamps, by path
+Stamps = Callable[[Sequence[str]], dict[str, str]]  # the current stamps of the files at the paths
 
 
 class IndexRun:

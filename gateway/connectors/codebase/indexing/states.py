@@ -21,7 +21,7 @@ def progress_of(project: KnownProject) -> Progress:
 
 
 def progress(state: IndexState) -> Progress:
-    """Does not reveal paths, because callers see it."""
+    """The progress as callers may see it: without the error, which may contain paths."""
     status = IndexStatus(state.status)
     return Progress(
         status=status,

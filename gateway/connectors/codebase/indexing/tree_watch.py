@@ -1,5 +1,5 @@
-"""Detects whether anything in a tree has changed, by the status of each file and folder. That takes a third of a second
-for 100,000 files. Git's own comparison takes five times as long."""
+"""Detects whether anything in a tree has changed, by the inode, size and change time of each file and folder. That
+takes a third of a second for 100,000 files. Git's own comparison takes five times as long."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,8 @@ class TreeWatch:
         self._is_sure = newest < began - SETTLED
 
     def is_unchanged(self, repository: pygit2.Repository) -> bool:
-        """Also False if that is uncertain, because something was written just before or while the tree was examined."""
+        """Whether nothing has changed. Also False if this is uncertain, because something was written just before or
+        while the tree was examined."""
         return self._is_sure and commit_of(repository) == self._commit and _look(self._places())[0] == self._seen
 
     def _places(self) -> Iterator[str]:

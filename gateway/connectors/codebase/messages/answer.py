@@ -91,7 +91,8 @@ class _MessageAnswer:
         return facts_of(changes, lambda: self._budget.has_left(_LOOKING))
 
     def _habits(self) -> Habits:
-        """Read for a diff too: the history shows how the project's authors name changes to the same places."""
+        """The habits are read for a diff too: the history shows how the project's authors name changes to the same
+        places."""
         return habits_of(self._root, lambda: self._budget.has_left(_PAST))
 
     def _files(self, facts: ChangeFacts, summaries: Summaries) -> list[dict[str, Any]]:

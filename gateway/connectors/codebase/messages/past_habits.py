@@ -10,7 +10,7 @@ from gateway.connectors.codebase.commits.habits import Habits
 from gateway.connectors.codebase.git.history import past
 from gateway.connectors.codebase.git.repository import opened
 
-COMMITS = 4_000  # the newest ones are read, up to this number
+COMMITS = 4_000  # the newest commits are read, up to this number
 _PROJECTS = 4  # whose habits a process caches; each takes a few MB
 
 _cached: dict[tuple[Path, str], Habits] = {}  # the oldest first

@@ -36,7 +36,7 @@ class QueryScope:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it leaves nothing out."""
+        """Whether the scope leaves nothing out."""
         return not (self.directories or self.patterns or self.excluded)
 
     def holds(self, path: str) -> bool:

@@ -47,7 +47,7 @@ class Sources:
 
     def read(self, path: str) -> bytes | None:
         """The content of a text file; None if `file_at` finds none, for example because it has disappeared or is too
-        large."""
+        large. Raises PathRefused for a path that leads out of the project."""
         file = files.file_at(self.root, self.repository, path)
         return file.content if file else None
 

@@ -52,7 +52,7 @@ _RULES: tuple[tuple[PathKind, re.Pattern[str]], ...] = (
             r"|Directory\.Packages\.props)$"
         ),
     ),
-    # Prose outside of folders of tests, where it may be their input.
+    # Prose, except in folders of tests, where it may be the input of tests.
     (
         PathKind.DOCS,
         re.compile(r"^(?!.*(test|fixture|golden|snapshot|playground|(^|/)t/)).*\.(mdx?|rst|adoc)$", re.IGNORECASE),
