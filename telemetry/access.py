@@ -11,7 +11,7 @@ VERBS = {"view": "see", "add": "add", "change": "edit", "delete": "delete"}  # D
 
 
 def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
-    """None if the user may see the page; otherwise a redirect to the login, or a 403 page that names who may."""
+    """None if the user may see the page; otherwise a redirect to the login, or a 403 page that says who may."""
     user = getattr(request, "user", AnonymousUser())
     if not user.is_authenticated:
         return redirect_to_login(request.get_full_path())
@@ -25,7 +25,7 @@ def refusal(request: HttpRequest, needed: str) -> HttpResponseBase | None:
 
 
 def may_see(request: HttpRequest, needed: str) -> bool:
-    """The same check for a caller that cannot answer with a page, such as a WebSocket."""
+    """Whether `refusal` would return None; for code that cannot answer with a page, such as a WebSocket."""
     user = request.user
     return user.is_staff and admin.site.has_permission(request) and user.has_perm(needed)
 

@@ -55,7 +55,7 @@ class BatchWriter(Generic[Item]):
     The queue holds items up to a total `weight` of `capacity`; an item weighs 1 by default. Beyond that, the oldest
     items are dropped and counted.
 
-    One lock guards all mutable state. It is never held while a batch is stored, so `put` waits for at most a few
+    One lock guards all mutable state. It is never held while a batch is stored, so `put` waits only for a few
     instructions of another thread.
     """
 
@@ -123,7 +123,8 @@ class BatchWriter(Generic[Item]):
         return 1 if self._weight is None else self._weight(item)
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
-        """Waits until everything recorded so far is stored or dropped; False after `timeout` seconds."""
+        """Waits until everything recorded so far is stored or dropped. False after `timeout` seconds, or if this thread has
+    to store it and the database is down."""
         if not self._threaded:
             return self.drain()
         try:
@@ -135,7 +136,7 @@ class BatchWriter(Generic[Item]):
             return self.drain()
 
     def stop(self, timeout: float = SHUTDOWN) -> bool:
-        """Flushes and ends the writer thread. A later `put` starts a new one."""
+        """Flushes and ends the writer thread; False if either takes too long. A later `put` starts a new one."""
         flushed = not (self._queue or self._is_storing) or self.flush(timeout)
         with self._changed:
             thread = self._thread

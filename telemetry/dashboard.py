@@ -1,4 +1,4 @@
-"""The tiles and charts above the admin's list of calls. They are those of the pages, for the listed calls."""
+"""The tiles and charts above the admin's list of calls. They resemble those of the pages, and show the listed calls."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

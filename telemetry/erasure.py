@@ -1,4 +1,4 @@
-"""Deletes the telemetry of a caller, or all telemetry that mentions a text."""
+"""Deletes the telemetry of a caller, or removes a text from all telemetry."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ BATCH = 5_000  # rows per transaction
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """`records`: calls that were deleted, or whose message was emptied."""
+    """`records`: calls that were deleted, or whose error message and argument names were cleared."""
 
     records: int
     arguments: int

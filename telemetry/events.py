@@ -83,7 +83,7 @@ def actor_of(pid: int) -> str:
 
 
 def end_breakers(pid: int, *, since: datetime, at: datetime) -> None:
-    """Records that the breakers a process left open ended with it. The process ran from `since` to `at`. Blocks."""
+    """Records as closed the breakers that an ended process left open. It ran from `since` to `at`. Blocks."""
     actor = actor_of(pid)
     newest: dict[str, Event] = {}
     for event in Event.objects.filter(kind=EventKind.BREAKER, actor=actor, at__gte=since):

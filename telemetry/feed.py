@@ -14,9 +14,9 @@ from telemetry.measurement import Measurement
 
 GROUP = "telemetry.live"
 FLAG = "telemetry:live"  # a cache key that exists while somebody watches
-FLAG_SECONDS = 30.0  # a page renews the flag every third of that time
+FLAG_SECONDS = 30.0  # how long the flag lasts; a page renews it after a third of this time
 LOOK_SECONDS = 1.0  # between two reads of the flag
-REST_SECONDS = 30.0  # after a failure, so that the writer does not wait for a store that is down
+REST_SECONDS = 30.0  # the pause after a failure, so that the writer does not wait for a store that is down
 
 # The fields that a row of the tail shows, and those that calls are filtered by.
 FIGURES = (

@@ -109,7 +109,7 @@ class TransportFilter(admin.SimpleListFilter):
 
 
 class CallTransportFilter(TransportFilter):
-    """For calls. Transports outside the figures are listed only in a search, or if one of them is chosen."""
+    """For calls. Those that no figure counts are listed only in a search, or if their transport is chosen."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(transport, transport) for transport in (*queries.names("transport"), *OUTSIDE_FIGURES)]

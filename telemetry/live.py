@@ -81,7 +81,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
 
 
 def _request(scope: Mapping[str, Any]) -> HttpRequest:
-    """A request like those of Django's views, with the filters in the address and the cookies."""
+    """A request as Django's views get it, with the socket's query string (the filters) and cookies."""
     headers = dict(scope["headers"])
     request = HttpRequest()
     request.method, request.path = "GET", reverse("telemetry:live")

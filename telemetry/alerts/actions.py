@@ -41,7 +41,7 @@ def end_silence(alert: Alert, *, by: str, now: datetime) -> None:
 
 @transaction.atomic
 def _changed(alert: Alert, what: str, *, message: str, by: str, now: datetime, **fields: object) -> None:
-    """Writes only these fields, because the evaluation may be writing the others."""
+    """Writes only `fields`, because the evaluation may be writing the others."""
     for name, value in fields.items():
         setattr(alert, name, value)
     Alert.objects.filter(pk=alert.pk).update(**fields)

@@ -1,7 +1,7 @@
 """Sends a message over a channel: email through Django, webhooks and Slack through the application's network client.
 
-Telemetry has no network client of its own. The gateway passes one that checks addresses to `send_with`, and its vault
-to `seal_with`. Without them, only email channels work.
+Telemetry has no network client of its own. The gateway registers one that checks addresses, with `send_with`, and its
+vault, with `seal_with`. Without them, only email channels work.
 """
 
 import hashlib
@@ -60,14 +60,14 @@ _open: Callable[[str, str], str] | None = None
 
 
 def send_with(sender: Sender, address_problem: Callable[[str], str | None]) -> None:
-    """The application's network client. It checks addresses, has a time limit, and returns a Reply for every Post.
-    `address_problem` checks an entered address: it returns why the address cannot be a receiver, or None."""
+    """Registers the application's network client. `sender` checks addresses, has a time limit, and returns a Reply for
+    every Post. `address_problem` returns why an entered address cannot be a receiver, or None."""
     global _sender, _address_problem
     _sender, _address_problem = sender, address_problem
 
 
 def seal_with(seal: Callable[[str], str], unseal: Callable[[str, str], str]) -> None:
-    """The application's vault: `seal(secret)` and `unseal(sealed, name of the channel)`."""
+    """Registers the application's vault: `seal(secret)` and `unseal(sealed, name of the channel)`."""
     global _seal, _open
     _seal, _open = seal, unseal
 
@@ -85,7 +85,7 @@ def sealed(secret: str) -> str:
 
 
 def secret_of(channel: Channel) -> str:
-    """Raises the vault's error if no key decrypts the secret."""
+    """The decrypted secret; "" if the channel has none. Raises the vault's error if no key decrypts it."""
     if not channel.sealed_secret:
         return ""
     if _open is None:

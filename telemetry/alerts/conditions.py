@@ -11,7 +11,7 @@ from telemetry.alert_kinds import KindDeclaration, NoData, Per, RuleKind, kind_o
 from telemetry.alert_states import RuleTiming, Signal
 from telemetry.models.alerts import AlertRule
 
-DEFAULT_RECOVERY = 0.8  # of the limit, unless OVERSIZED_ALERT_RECOVERY is set
+DEFAULT_RECOVERY = 0.8  # the recovery threshold as a share of the limit; OVERSIZED_ALERT_RECOVERY can replace it
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ class Reading:
 
 
 def signal(reading: Reading, *, minimum: int, no_data: NoData) -> Signal | None:
-    """The signal of a reading; None keeps the state. A sample below `minimum` cannot fire. A sample that is too small
-    to have a value can neither fire nor recover."""
+    """The signal of a reading; None keeps the state. A sample below `minimum` cannot fire. If it is too small to have a
+    value, it cannot recover either. A reading with neither value nor sample follows `no_data`."""
     if reading.value is None:
         return Signal.BETWEEN if reading.sample else _of_no_data(no_data)
     if reading.value > reading.limit:

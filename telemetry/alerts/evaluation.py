@@ -42,7 +42,7 @@ def check_alerts(*, now: datetime | None = None) -> bool:
 
 
 def last_check() -> datetime | None:
-    """The time of the last check of any rule; None: never. If it is older than STALE_AFTER, nothing checks."""
+    """The time of the last check of any rule; None: never. If it is older than STALE_AFTER, the checks have stopped."""
     last: datetime | None = AlertRule.objects.aggregate(last=Max("checked_at"))["last"]
     return last
 

@@ -15,7 +15,7 @@ from telemetry.alerts import links, notifications
 from telemetry.alerts.conditions import Reading, RuleCondition
 from telemetry.models.alerts import LONGEST_SUBJECT, Alert, AlertRule, AlertTransition
 
-FORGOTTEN_AFTER = timedelta(days=1)  # without calls for this long, the episode of a tool is over
+FORGOTTEN_AFTER = timedelta(days=1)  # how long an alert stays in the state No data before its episode ends
 LONGEST_MESSAGE = 500
 KEPT_TOOLS = 20
 
@@ -51,7 +51,7 @@ def advance(
 
 
 def _begun(rule: AlertRule, reading: Reading, now: datetime) -> Alert:
-    """A new episode. It inherits a silence that still holds from the subject's last episode."""
+    """A new episode. If a silence of the subject's earlier episode has not ended, it applies to this one too."""
     subject = reading.subject[:LONGEST_SUBJECT]
     last = Alert.objects.filter(rule=rule, subject=subject, silenced_until__gt=now).first()
     return Alert(

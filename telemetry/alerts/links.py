@@ -18,13 +18,13 @@ def alert(of: Alert) -> str:
 
 
 def object_of(alert: Alert) -> str:
-    """What an event stores instead of the page's address: to find that would load the pages into a process that only
-    checks alerts (15 MB)."""
+    """What an event stores instead of the page's address. Resolving the address would load the pages (15 MB) into a
+    process that only checks alerts."""
     return f"{OBJECT}{alert.pk}"
 
 
 def of_event(event: Event) -> str:
-    """The page that shows more of an event."""
+    """The address of the page that shows more of an event."""
     is_alert = event.object.startswith(OBJECT)
     return _page("telemetry:alert", event.object.removeprefix(OBJECT)) if is_alert else event.link
 
@@ -40,8 +40,8 @@ def calls(of: Alert, checked_at: datetime) -> str:
 
 
 def calls_query(of: Alert, checked_at: datetime) -> list[tuple[str, str]]:
-    """The query that selects these calls: the rule's window before the check, and the filters. Empty for rules that
-    count no calls."""
+    """The query that selects the calls that the check counted: the rule's window before it, and the filters. Empty for
+    rules that count no calls."""
     window = condition_of(of.rule).window
     chosen = [(name, value) for name, values in of.details.get("calls", {}).items() for value in values]
     return [("from", _iso(checked_at - window)), ("to", _iso(checked_at)), *chosen] if chosen and window else []
@@ -59,7 +59,8 @@ def runbook(of: AlertRule) -> str:
 
 
 def absolute(path: str) -> str:
-    """The whole URL, for messages that are read elsewhere. PUBLIC_URL is where browsers reach this server."""
+    """The full URL, for messages that are read elsewhere. "" if the path is empty, or if PUBLIC_URL, the address of
+    this server for browsers, is needed and not set."""
     base = getattr(settings, "PUBLIC_URL", "")
     return urljoin(base, path) if path and (base or "://" in path) else ""
 

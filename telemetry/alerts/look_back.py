@@ -1,7 +1,7 @@
-"""Finds when a rule would have fired in the last seven days, by running its measure and the states over stored figures.
+"""Finds when a rule would have fired in the last seven days, by replaying its evaluations over stored figures.
 
-The last two days are evaluated in intervals of 5 minutes. Earlier days are evaluated in hours, so a short excess may be
-missed there. Breakers, health checks and the counters of processes have no stored history.
+The last two days are evaluated in intervals of 5 minutes. Earlier days are evaluated by the hour, so a short excess may
+be missed there. Breakers, health checks and the counters of processes have no stored history.
 """
 
 from collections import defaultdict, deque
@@ -28,7 +28,7 @@ NOT_KEPT = "The figures that this rule checks are not stored over time, so its p
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The measured value of one subject in the time of length `step` from `start`."""
+    """The measured value of one subject from `start` to `start + step`."""
 
     start: datetime
     step: timedelta
@@ -51,7 +51,7 @@ class Firing:
 
 @dataclass(frozen=True, slots=True)
 class LookBack:
-    """`hours`: the highest value of any subject in each hour, for the chart. `unknown`: why there is no value."""
+    """`hours`: the highest value of any subject in each hour, for the chart. `unknown`: why nothing can be computed."""
 
     firings: tuple[Firing, ...]
     hours: tuple[float | None, ...]
@@ -131,7 +131,8 @@ def _of_keys(condition: RuleCondition, span: Span) -> Mapping[str, list[Interval
 
 
 def _rolled(intervals: Sequence[Interval], condition: RuleCondition) -> Iterator[Interval]:
-    """Rolling counts and shares, if the rule's window is longer than an interval. Percentiles cannot be added up."""
+    """Each interval with the count or share over the rule's window, if that is longer than FINE. Percentiles cannot be
+    added up, so they stay as they are."""
     if condition.declared.unit is LimitUnit.MILLISECONDS or condition.window <= FINE:
         yield from intervals
         return

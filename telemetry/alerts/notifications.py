@@ -26,7 +26,7 @@ logger = logging.getLogger("telemetry.alerts")
 
 
 def queue_for(alert: Alert, transition: AlertTransition | None, now: datetime) -> None:
-    """Queues notifications when the alert fires, and when it has recovered."""
+    """Queues notifications when the alert fires and when it has recovered, unless it is acknowledged or silenced."""
     if alert.acknowledged_at is not None or alert.is_silenced(now):
         return
     if alert.state == AlertState.ALERTING and alert.told_at is None:
@@ -69,7 +69,8 @@ def _start_task(pk: int, pause: float = 0) -> bool:
 
 
 def deliver(pk: int, *, now: datetime | None = None) -> None:
-    """Makes one attempt, if it is due and no other worker is making it. Schedules the next one if it fails."""
+    """Makes one attempt, if it is due and no other worker is making it. If it fails, schedules the next one, unless
+    the failure is final or PAUSES is exhausted."""
     now = now or timezone.now()
     if not _claimed(pk, now):
         return

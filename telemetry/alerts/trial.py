@@ -11,7 +11,7 @@ from telemetry.models.alerts import AlertRule, Channel
 
 ATTEMPTS = 3
 PAUSE = 0.5  # seconds between attempts
-LONGEST = 8.0  # seconds for one channel: somebody waits for the page
+LONGEST = 8.0  # seconds after which a channel gets no further attempt, because somebody waits for the page
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ _kept: frozenset[str] = frozenset()
 
 
 def are_kept(operation: str) -> bool:
-    """Whether ops have switched this on for the tool, or for all tools. Does not block."""
+    """Whether ops have chosen this tool, or all tools. Does not block."""
     return bool(_kept) and (operation in _kept or ALL in _kept)
 
 

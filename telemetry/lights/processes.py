@@ -23,7 +23,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """`lost`: the unrecorded calls of each process that lost its last one within LOST_FOR, or at an unknown time."""
+    """`lost`: the calls lost by those processes whose latest loss is within LOST_FOR, or has no known time."""
 
     lag_seconds: float
     lost: int
@@ -32,7 +32,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """A field is None if no process reports it. `started_at`: of the oldest process."""
+    """A field is None if no process reports it. `started_at`: when the oldest process started."""
 
     count: int = 0
     started_at: datetime | None = None

@@ -20,7 +20,7 @@ UPSTREAM_DEGRADED = 0.05  # share of failed calls in SOME_MINUTES
 SLOW_UPSTREAM_FACTOR = 2  # relative to the p95 of 7 days
 SLOW_PING = 100  # ms
 LONGEST_LAG = 10  # s
-UNCHECKED = timedelta(seconds=90)  # without a check of the alert rules
+UNCHECKED = timedelta(seconds=90)  # how long the alert rules may go unchecked
 PROBE_HOLDS = timedelta(minutes=5)  # an older health check says nothing
 
 
@@ -167,7 +167,7 @@ def database(readings: Readings) -> Light:
 
 
 def redis(store: Store) -> Light:
-    """The light of Redis. Calls go on without Redis, so it is never down."""
+    """The light of Redis. Calls go on without Redis, so the light never says "down"."""
     if not store.is_ok:
         said = "Redis does not answer; calls go on without it"
         return Light(Component.REDIS, "Redis", State.DEGRADED, ("no answer",), said)

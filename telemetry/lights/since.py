@@ -14,7 +14,7 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """`is_before`: it began before `at`, the earliest time that was examined."""
+    """`is_before`: the bad state began before `at`, the earliest time that was examined."""
 
     at: datetime
     is_before: bool = False

@@ -74,7 +74,7 @@ class AlertRule(models.Model):
     runbook = models.CharField(max_length=300, blank=True)
     channels = models.ManyToManyField(Channel, blank=True, related_name="rules")
     shipped_as = models.CharField(max_length=32, null=True, unique=True, editable=False)
-    follows_settings = models.BooleanField(default=False, editable=False)  # its condition is OVERSIZED_ALERT_…
+    follows_settings = models.BooleanField(default=False, editable=False)  # its limits come from OVERSIZED_ALERT_…
     memory = models.JSONField(default=dict, editable=False)  # the state that an evaluation leaves for the next one
     changed_by = models.CharField(max_length=150, blank=True, editable=False)
     changed_at = models.DateTimeField(default=timezone.now, editable=False)

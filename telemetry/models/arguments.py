@@ -4,8 +4,8 @@ from django.db import models
 
 
 class CallArguments(models.Model):
-    """The arguments of a failed call, or of a successful call of a KeptTool. The names alone are in
-    TelemetryRecord too, whether or not the arguments are stored."""
+    """The arguments of a failed call, or of a successful call of a KeptTool. A TelemetryRecord has the names of its
+    call's arguments in any case."""
 
     request_id = models.CharField("request id", max_length=64)
     at = models.DateTimeField("time", db_index=True)
@@ -24,7 +24,7 @@ class CallArguments(models.Model):
             ("replay_call", "Can replay a recorded call"),
             ("run_writing_tool", "Can run a tool that changes data, in the playground"),
         )
-        # Clients may choose the id, so that several calls can have it. `at` is exactly that of the call.
+        # Clients may choose ids, so several calls can have the same. `at` is exactly the call's time.
         constraints = (models.UniqueConstraint(fields=("request_id", "at"), name="telemetry_arguments_of_one_call"),)
 
     def __str__(self) -> str:

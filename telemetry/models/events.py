@@ -13,7 +13,7 @@ class Event(models.Model):
         TOOL_LIST = "F", "Tool list"
         ALERT = "A", "Alert"
 
-    OPEN, CLOSED = "open", "closed"  # the values of a breaker
+    OPEN, CLOSED = "open", "closed"  # the states of a breaker
 
     at = models.DateTimeField("time", db_index=True)
     kind = models.CharField(max_length=1, choices=EventKind.choices)

@@ -21,7 +21,7 @@ class SavedView(models.Model):
 
     @property
     def link(self) -> str:
-        """The address, with the view's number, so that the page shows its name."""
+        """The address with the view's id, so that the page shows the view's name."""
         parts = urlsplit(self.address)
         pairs = [(name, value) for name, value in parse_qsl(parts.query) if name != "view"]
         return f"{parts.path}?{urlencode([*pairs, ('view', str(self.pk))], safe=':,*!')}"

@@ -18,7 +18,7 @@ from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.queries import Span
 from telemetry.queries.accuracy import Accuracy, AuditedAnswer, ClassAccuracy, accuracy
 
-BUDGET = 4_000  # tokens; an example
+BUDGET = 4_000  # tokens; the example in a note
 FEW = 20  # with fewer answers, a class's shares say little
 
 

@@ -151,7 +151,7 @@ class Address:
 
     @property
     def by(self) -> tuple[str, ...]:
-        """The dimensions that a table is grouped by, two at most."""
+        """The dimensions that a table is grouped by: at most two."""
         wanted = self.others.get("by", "").split(",")
         return tuple(dict.fromkeys(name for name in wanted if name in DIMENSIONS))[:2]
 

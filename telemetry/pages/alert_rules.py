@@ -225,7 +225,7 @@ def _described(rule: AlertRule) -> str:
     return ("" if rule.is_enabled else "Off. ") + words.rule_sentence(condition_of(rule), channels)
 
 
-# -- Switches -----------------------------------------------------------------------------------------
+# -- Switching and deleting ---------------------------------------------------------------------------
 
 
 @require_POST

@@ -20,7 +20,7 @@ def strip_of_alert(alert: Alert, since: datetime, now: datetime) -> Strip:
 
 
 def strips_of_rules(now: datetime) -> Mapping[int, Strip]:
-    """The last seven days of each rule that had an alert, by the rule's primary key."""
+    """Rule's primary key → its last seven days, for each rule that had an alert in them."""
     since = now - WEEK
     lasting = Alert.objects.exclude(ended_at__lt=since).select_related("rule").prefetch_related("transitions")
     by_rule: dict[int, list[Stretch]] = {}

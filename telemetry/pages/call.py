@@ -24,8 +24,8 @@ from telemetry.pages.tiles import Fact
 from telemetry.pages.words import NAMELESS, ORIGINS
 from telemetry.states import State
 
-PAGES_SHOWN = 50  # calls that are read of a chain
-SAME_ID = 20  # calls that are read with the same id
+PAGES_SHOWN = 50  # the most calls of a chain that are read
+SAME_ID = 20  # the most calls with one id that are read
 ENDINGS = {
     CallOutcome.PLAIN: "was answered whole",
     CallOutcome.PAGINATED: "was answered with a page",

@@ -16,7 +16,7 @@ class Copies:
 
 
 def copies(tool: str, arguments: Arguments, base: str) -> Copies:
-    """`base`: the address of this server, without a slash at its end."""
+    """`base`: the address of this server, without a trailing slash."""
     names = [argument.name for argument in arguments.arguments]
     filled = with_placeholders(names, arguments.values or {}, arguments.masked)
     address = shlex.quote(f"{base}/api/v1/tools/{tool}")
@@ -32,5 +32,5 @@ def copies(tool: str, arguments: Arguments, base: str) -> Copies:
 
 
 def with_placeholders(names: Sequence[str], values: Mapping[str, Any], masked: Sequence[str]) -> dict[str, Any]:
-    """{"phone": "<phone>"} for a masked or unknown value."""
+    """The arguments. A masked or missing value is replaced by a placeholder: {"phone": "<phone>"}."""
     return {name: f"<{name}>" if name in masked or name not in values else values[name] for name in names}

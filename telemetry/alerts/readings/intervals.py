@@ -45,7 +45,7 @@ def _values(
 def _failed(
     condition: RuleCondition, span: Span, selection: Selection, per: str
 ) -> Mapping[str, Mapping[datetime, int]]:
-    """The failed calls of the rule's origins, by subject and interval."""
+    """Subject → start of an interval → failed calls of the rule's origins."""
     if condition.kind not in FAILURES or not condition.origins:
         return {}
     found = queries.intervals(span, selection.only("origin", condition.origins), split=per, wanted=CALLS)

@@ -17,7 +17,7 @@ from telemetry.models.alerts import AlertRule
 from telemetry.queries import Selection, Span
 
 BUSY_WINDOW = timedelta(minutes=3)
-BUSY_CALLS = 6  # an upstream with so many calls in BUSY_WINDOW is expected to answer
+BUSY_CALLS = 6  # an upstream with at least this many calls in BUSY_WINDOW is busy
 FORGOTTEN_AFTER = timedelta(days=30)
 SILENCE = timedelta(seconds=20)  # a busy upstream whose failures go on for this long without a success is down
 
@@ -65,7 +65,8 @@ NOTHING = MeasuredValue(None, 0, 0)
 
 
 def remembered(memory: Mapping[str, Any], reported: Sequence[UpstreamHealth], now: datetime) -> dict[str, Any]:
-    """The next memory: {"answered": {name: ISO time}}. It drops names that were not reported for FORGOTTEN_AFTER."""
+    """The next memory: {"answered": {name: ISO time}}. An upstream that no process reports is dropped FORGOTTEN_AFTER
+    its last answer."""
     names, since = {each.name for each in reported}, (now - FORGOTTEN_AFTER).isoformat()
     answered = {name: at for name, at in memory.get("answered", {}).items() if name in names or at > since}
     for each in reported:
@@ -120,7 +121,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def why_down(health: UpstreamHealth, *, is_busy: bool, now: datetime) -> str:
-    """The reason why the upstream is down, whatever share of its calls failed; "" if there is none."""
+    """Why the upstream is down regardless of the share of failed calls; "" if there is no such reason."""
     if health.breaker_failed_at and not health.has_answered_since(health.breaker_failed_at):
         return "its breaker is open"
     if health.has_ever_answered and _fails_its_check(health):
