@@ -123,8 +123,8 @@ class BatchWriter(Generic[Item]):
         return 1 if self._weight is None else self._weight(item)
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
-        """Waits until everything recorded so far is stored or dropped. False after `timeout` seconds, or if this thread has
-    to store it and the database is down."""
+        """Waits until everything recorded so far is stored or dropped. False after `timeout` seconds, or if this thread
+        has to store it and the database is down."""
         if not self._threaded:
             return self.drain()
         try:

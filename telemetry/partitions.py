@@ -1,7 +1,7 @@
-"""Day partitions of the calls on Postgres: a day is dropped in milliseconds, where deleting its rows takes minutes.
+"""Day partitions of the calls on Postgres: dropping a day takes milliseconds, deleting its rows would take minutes.
 
-SQLite has no partitions; there, every function does nothing. Rows of a day without a partition go to the default
-partition, so a call is stored even if `ensure` has not run.
+SQLite has no partitions; there, `ensure` and `drop_before` do nothing. Rows of a day without a partition go to the
+default partition, so a call is stored even if `ensure` has not run.
 """
 
 import re

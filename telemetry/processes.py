@@ -57,7 +57,7 @@ def _delete(ended: "QuerySet[ProcessReport]") -> int:
 
 
 def last_seen_of_gone(*, now: datetime | None = None) -> datetime | None:
-    """The time of the latest report of any process that has crashed or hangs. None: there is no such process."""
+    """The time of the latest report of any process that has crashed or hangs. None: no such report is stored."""
     gone = ProcessReport.objects.filter(seen_at__lt=(now or timezone.now()) - ALIVE).order_by("-seen_at")
     return gone.values_list("seen_at", flat=True).first()
 
@@ -76,7 +76,7 @@ def recorder_lag(running: Sequence[ProcessReport], *, now: datetime) -> float:
 
 
 def last_contacts(*, now: datetime | None = None) -> dict[str, datetime]:
-    """The time at which any living process last heard from each upstream or failed to reach it. Probes do not count."""
+    """Upstream → the last time that a living process heard from it or failed to reach it. Probes do not count."""
     contacts: dict[str, datetime] = {}
     for upstream in (each for report in alive(now=now) for each in report.report.get("upstreams", ())):
         for text in (upstream["lastSuccessAt"], upstream["lastFailureAt"]):
@@ -93,5 +93,6 @@ def probe_with(function: Probe) -> None:
 
 
 def probe_now(name: str) -> Mapping[str, Any] | None:
-    """Probes an upstream now: {at, ok, ms, status, message}. None if there is no such upstream. Blocks."""
+    """Probes an upstream now: {at, ok, ms, status, message}. None if there is no such upstream, or no function to
+    probe with. Blocks."""
     return None if _probe is None else _probe(name)

@@ -44,17 +44,17 @@ def purge_old_rollups(*, now: datetime | None = None) -> int:
 
 
 def purge_old_audits(*, now: datetime | None = None, batch: int = BATCH) -> int:
-    """The same for token audits."""
+    """Deletes token audits older than TELEMETRY_RETENTION_DAYS, as `purge_old_calls` deletes calls."""
     return _purge(TokenAudit.objects, "at", now or timezone.now(), batch)
 
 
 def purge_old_rejected_keys(*, now: datetime | None = None, batch: int = BATCH) -> int:
-    """The same for rejected keys."""
+    """Deletes rejected keys older than TELEMETRY_RETENTION_DAYS, as `purge_old_calls` deletes calls."""
     return _purge(RejectedKey.objects, "minute", now or timezone.now(), batch)
 
 
 def purge_old_withheld(*, now: datetime | None = None, batch: int = BATCH) -> int:
-    """The same for counts of redacted fields."""
+    """Deletes counts of redacted fields older than TELEMETRY_RETENTION_DAYS, as `purge_old_calls` deletes calls."""
     return _purge(WithheldField.objects, "day", now or timezone.now(), batch)
 
 

@@ -49,7 +49,7 @@ def upstream_reports() -> Mapping[str, UpstreamReport]:
 
 
 def reports_by_upstream(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, UpstreamReport]:
-    """These processes' reports, by upstream."""
+    """The given reports, merged by upstream."""
     seen: dict[str, list[Mapping[str, Any]]] = {}
     for report in reports:
         for upstream in report.get("upstreams", ()):

@@ -8,7 +8,7 @@ from django.db import connection
 from telemetry.measurement import Measurement
 from telemetry.models import WithheldField
 
-MAX_FIELDS = 200  # counted per response
+MAX_FIELDS = 200  # the most fields of one response that are counted
 FIELD = WithheldField._meta.get_field("field").max_length or 0
 KIND = WithheldField._meta.get_field("kind").max_length or 0
 ADD = (

@@ -30,7 +30,7 @@ def short(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """5.8%, from a share of 0 to 1. A share between these never becomes 0% or 100%, but <0.1% or >99.9%."""
+    """5.8%, from a share of 0 to 1. Only exactly 0 and 1 become 0% and 100%; near them, it is <0.1% or >99.9%."""
     if value is None:
         return NOTHING
     if 0 < value < 0.0005:
@@ -85,7 +85,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def length(value: timedelta) -> str:
-    """45 s · 2 min 5 s · 3 h 12 min · 4 days: two units at most, for ages and spans."""
+    """45 s · 2 min 5 s · 3 h 12 min · 4 days: at most two units, for ages and spans."""
     seconds = round(value.total_seconds())
     if seconds >= 2 * 86_400:
         return f"{seconds // 86_400}{SPACE}days"

@@ -70,7 +70,7 @@ class Rollup(models.Model):
 
 
 class StaleBucket(models.Model):
-    """A bucket whose rollups must be built again. The writer marks a call's minute in the transaction that stores the call."""
+    """A bucket whose rollups must be built again. The writer marks a call's minute in the call's own transaction."""
 
     level = models.PositiveIntegerField(choices=Level.choices)
     start = models.DateTimeField()

@@ -9,9 +9,9 @@ from telemetry.measurement import Measurement
 from telemetry.pages.words import ORIGIN_COLOURS
 
 WIDTH = 1000
-NARROWEST = 4  # of WIDTH, so that even a short phase is visible
+NARROWEST = 4  # the least width of a phase, so that even a short one is visible
 ROUNDING = 0.1  # ms by which a recorded wait may be too long
-SHOWN_SHARE = 0.05  # other waits are a phase only if they take this share of the time in upstreams
+SHOWN_SHARE = 0.05  # other waits are a phase only if they take at least this share of the time in upstreams
 FAILED, PAUSE = "s5", "s6"
 
 Part = tuple[str, str, float]  # name, colour, ms

@@ -25,7 +25,7 @@ from telemetry.states import State
 
 CHARTS = ("outcomes", "tokens")
 BY = ("tool",)
-SHOWN_CALLS = 12  # calls shown of a sequence
+SHOWN_CALLS = 12  # the most calls of a sequence that are shown
 CLIENTS = (
     TableColumn("client", "Client", is_number=False),
     TableColumn("protocol", "Protocol", is_number=False),

@@ -131,7 +131,8 @@ class Drawn:
 
 
 def _chart(address: Address, span: Span, selection: Selection, text: str, *, is_countable: bool) -> Drawn:
-    """`is_countable`: whether counting is fast enough. Rollups cannot count a text's matches, only the calls can."""
+    """`is_countable`: whether counting is fast enough. The matches of a text are counted in the calls themselves,
+    because rollups have no texts."""
     within = queries.select(span, selection, text) if text else None
     if is_countable:
         series = queries.series(span, selection, split="origin", calls=within, wanted=queries.COUNTS)

@@ -181,7 +181,8 @@ def chart(
     empty: str = "",
     **more: Any,
 ) -> Chart:
-    """A chart of the page's span. It leaves out lines without any value, and bar series that are always 0."""
+    """A chart of the page's span. It leaves out lines without any value, and bar series that are always 0, unless no
+    other is left."""
     has_legend = len(lines) > 1 or bool(more.get("limit_label"))
     has_values = any if kind == "bars" else _are_known
     lines = tuple(line for line in lines if has_values(line.values)) or tuple(lines)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 1000, 100
-GAP = 0.12  # share of a bar's place
+GAP = 0.12  # the gap between two bars, as a share of a bar's place
 
 Values = Sequence[float | None]
 

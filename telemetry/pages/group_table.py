@@ -44,7 +44,7 @@ def group_table(address: Address, selection: Selection, by: tuple[str, ...], *, 
 
 
 def _before(address: Address, selection: Selection, by: tuple[str, ...]) -> Before | None:
-    """The figures of the span before, by the same values; None: no comparison, or no calls to compare with."""
+    """Values → figures in the span before. None: no comparison, or no calls to compare with."""
     if not address.before:
         return None
     groups = queries.groups(Span.of(*address.before), selection, by=by, at_most=AT_MOST, wanted=queries.COUNTS)
@@ -64,7 +64,7 @@ def _names(address: Address, by: Sequence[str], group: GroupFigures) -> list[Cel
 
 
 def _page_of(address: Address, dimension: str, value: str) -> str:
-    """The page about a value, or this page filtered by it. No filter selects calls without a value."""
+    """The page about a value, or this page filtered by it. "" for an empty value, because no filter can select it."""
     if not value:
         return ""
     return address.to(PAGES[dimension], value) if dimension in PAGES else address.filtered_by(**{dimension: value})

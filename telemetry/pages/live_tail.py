@@ -14,7 +14,7 @@ from telemetry.pages.call_rows import CallRow
 MOST_A_SECOND = 200  # calls; beyond that, one in n is shown
 SHOWN = 200  # rows that a page holds
 WINDOW = 5.0  # seconds that rates are measured over
-SHORTEST = 1.0  # seconds that rates are measured over at least; in less time, one call would be a high rate
+SHORTEST = 1.0  # the fewest seconds that rates are measured over; in less time, one call would be a high rate
 
 
 class Tail:
@@ -64,7 +64,7 @@ class Tail:
         return self._selected > 0
 
     def _rates(self, now: float) -> tuple[float, float]:
-        """Calls and failed calls per second, over the last WINDOW, or since the page connected if that is less."""
+        """Calls and failed calls per second, over the last WINDOW, or the time since the page connected if shorter."""
         while self._recent and self._recent[0][0] <= now - WINDOW:
             self._recent.popleft()
         seconds = min(WINDOW, max(SHORTEST, now - self._began))

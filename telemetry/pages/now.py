@@ -45,7 +45,7 @@ class LinkedLight:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The changes in the hour before a light became bad. `deployed`: the last deployment, if it is older."""
+    """The changes in the hour before a light became bad. `deployed`: the last deployment, if before that hour."""
 
     changes: tuple[Mark, ...]
     deployed: str

@@ -17,8 +17,8 @@ MONTH = timedelta(days=30)
 NEWEST = 1000  # calls
 FEWEST = 200
 FITS = 0.05  # the share of answers that may be shortened
-STEP = 500  # tokens, which budgets are rounded up to
-FEWEST_SHORT = 20  # short answers, and as many calls for more with known fields, for a recommendation of fields
+STEP = 500  # tokens; budgets are rounded up to a multiple of it
+FEWEST_SHORT = 20  # fields are recommended from this many short answers, and this many calls for more with known fields
 OFTEN = 0.3  # a field belongs in the short answer if this share of the calls for more ask for it
 
 

@@ -83,7 +83,7 @@ def run_again(request: HttpRequest, call: Measurement, arguments: Arguments, off
 
 
 def read(text: str) -> Any:
-    """A typed value: JSON if it begins like JSON, else the text itself."""
+    """A typed value: JSON if it begins like JSON, else the text itself. Raises ValueError for invalid JSON."""
     if text[:1] not in '{["' and text not in ("true", "false", "null") and not text.lstrip("-").isdecimal():
         return text
     try:

@@ -1,6 +1,6 @@
 """Runs a recorded call again, with a function that the gateway registers at start.
 
-replays.provide(run)      run(operation, arguments, caller) → Replayed. It calls the tool as that key sees it, and no
+replays.provide(run)      run(operation, arguments, caller) → Replayed. It calls the tool as the caller sees it, and no
                           figure counts the call.
 """
 

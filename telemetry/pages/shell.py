@@ -44,7 +44,7 @@ from telemetry.states import State
 
 View = Callable[..., HttpResponseBase]
 PageView = Callable[..., HttpResponseBase]  # takes the request and its Address
-ROOT = "/telemetry/"  # the other paths begin with it
+ROOT = "/telemetry/"  # the path of Now; the paths of the other pages begin with it
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from telemetry import wording
 from telemetry.states import State
 
 WIDTH, HEIGHT = 1000, 20
-NARROWEST = 4  # of WIDTH, so that even a short stretch is visible
+NARROWEST = 4  # the least width of a stretch, so that even a short one is visible
 # The height of each state. The worst is the last, because it is drawn over the others.
 HEIGHTS = {
     State.OK: 4,

@@ -56,7 +56,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A column's head. `sort`: the link that sorts by it, "" if the table has one order only."""
+    """A column's head. `sort`: the link that sorts by it, "" if the table has only one order."""
 
     column: TableColumn
     sort: str = ""

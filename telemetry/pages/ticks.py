@@ -1,4 +1,4 @@
-"""The ticks of the time axis: at whole hours or days of the page's zone."""
+"""The ticks of the time axis: at round times of the page's zone, such as whole hours or days."""
 
 from datetime import datetime, timedelta
 

@@ -47,7 +47,7 @@ class Fact:
 
 
 def changed(now: float | None, before: float | None, against: str, better: Better) -> PeriodChange | None:
-    """The change of a count; None if nothing is compared, or there was nothing before."""
+    """The change of a figure; None if nothing is compared, or there was nothing before."""
     return _change(wording.change(now, before), (now or 0) - (before or 0), against, better)
 
 

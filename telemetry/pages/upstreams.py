@@ -1,4 +1,4 @@
-"""The list of upstreams, also those without calls."""
+"""The list of upstreams, including those without calls."""
 
 from collections.abc import Mapping, Sequence
 

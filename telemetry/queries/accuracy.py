@@ -48,8 +48,8 @@ class AuditedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """`classes`: the most frequent first. `trend`: by start of the span's buckets that have audits. `worst`: by the
-    error of our own count. `is_cut`: only the newest LOOKED_AT answers were looked at."""
+    """`classes`: the most frequent first. `trend`: start of a bucket → its figures, if it has audits. `worst`: by
+    the error of our own count. `is_cut`: only the newest LOOKED_AT answers were looked at."""
 
     overall: AuditFigures
     classes: tuple[ClassAccuracy, ...]

@@ -87,7 +87,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The last used first. `is_cut`: only the newest CLIENT_CALLS calls were looked at."""
+    """`clients`: the last used first. `is_cut`: only the newest CLIENT_CALLS calls were looked at."""
 
     clients: tuple[ClientUsage, ...]
     is_cut: bool

@@ -50,7 +50,7 @@ class DrillDowns:
 
 
 def drill_downs(span: Span, tool: str, opened_by: str = "") -> DrillDowns:
-    """`opened_by`: the tool that returns one row of the list; "" for others."""
+    """`opened_by`: the tool that returns one row of the list; "" if there is none."""
     tools = tuple(DimensionFilter("tool", name) for name in dict.fromkeys([tool, opened_by or tool]))
     calls = select(span, Selection(tools)).exclude(outcome=CallOutcome.ERROR).order_by("-created_at", "-pk")
     columns = ("created_at", "caller", "operation", "argument_names", "summarization_used", "request_id")

@@ -17,7 +17,7 @@ from telemetry.queries.sources import COUNTS, SUMS, Calls, Question, values
 from telemetry.queries.span import Span
 from telemetry.queries.sums import ALL, totals
 
-LACKING = 12  # rows that `lacking` returns
+LACKING = 12  # the most rows that `lacking` returns
 DAY = timedelta(hours=24)
 
 

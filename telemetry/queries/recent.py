@@ -42,7 +42,7 @@ class Recent:
     p95: Mapping[str, float | None] = field(default_factory=dict)
 
     def calls(self, minutes: int, *, upstream: str | None = None, origin: str | None = None) -> int:
-        """Calls of the last minutes, of one upstream or of one origin."""
+        """The number of calls of the last minutes; if given, only those with this upstream and this origin."""
         return sum(
             row.calls
             for row in self.rows
@@ -69,7 +69,7 @@ class Usual:
 
 
 def recent(now: datetime) -> Recent:
-    """The calls of the last 15 minutes, by one query."""
+    """The calls of the last 15 minutes, read by one query."""
     start = int(now.timestamp()) - 60 * MINUTES
     calls = TelemetryRecord.objects.in_figures().filter(created_at__gte=now - timedelta(minutes=MINUTES))
     calls = calls.annotate(interval=BucketNumber("created_at", start=start, seconds=60))

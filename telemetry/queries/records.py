@@ -112,8 +112,8 @@ def records(
 
 @dataclass(frozen=True, slots=True)
 class Newer:
-    """The newest calls that were stored after another call, the newest first. `count`: the number of all of them, up to
-    COUNTED. `last`: the primary key of the newest stored call, selected or not."""
+    """Calls that were stored after another call, the newest first. `count`: how many there are, up to COUNTED. `last`:
+    the primary key of the newest stored call, selected or not."""
 
     records: tuple[TelemetryRecord, ...]
     count: int
@@ -133,8 +133,8 @@ def stored_after(pk: int | None, selection: Selection, *, since: datetime, size:
 
 
 def facets(span: Span, selection: Selection, text: str = "") -> Facets:
-    """For each dimension, the values among the calls that the other filters select: one query for the dimensions
-    without a filter, and one for each other."""
+    """For each dimension, the values among the calls that the filters by other dimensions select. One query reads the
+    dimensions without a filter, and one each of the others."""
     filtered = [name for name in FACETS if selection.without(name) != selection]
     free = [name for name in FACETS if name not in filtered]
     parts = [(selection, free), *((selection.without(name), [name]) for name in filtered)]

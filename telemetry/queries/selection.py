@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from telemetry.measurement import OUTSIDE_FIGURES, Measurement
 
-# The dimensions by their names in addresses, and the columns of TelemetryRecord. Rollups have the same columns.
+# Name in addresses → column of TelemetryRecord. Rollups use the same names for their columns.
 DIMENSIONS: Mapping[str, str] = {
     "tool": "operation",
     "key": "caller",
@@ -65,12 +65,12 @@ class DimensionFilter:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Filters of calls. A call matches if each filtered dimension has one of its values. Without filters, all calls
-    match."""
+    """Filters of calls. A call matches if each filtered dimension has one of its wanted values and none of its negated
+    ones. Without filters, all calls match."""
 
     conditions: tuple[DimensionFilter, ...] = ()
-    min_ms: float | None = None  # calls that took at least so long
-    min_tokens: int | None = None  # calls that sent at least so many tokens, by Claude's count
+    min_ms: float | None = None  # only calls that took at least this long
+    min_tokens: int | None = None  # only calls that sent at least so many tokens, by Claude's count
 
     @classmethod
     def of(

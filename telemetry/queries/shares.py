@@ -47,8 +47,8 @@ class Shares:
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
-        """Values that are more frequent among the failed calls, the largest difference first. At most one value of each
-        dimension, because a second would repeat the finding."""
+        """Values that are at least LEAST_GAP more frequent among the failed calls, the largest difference first. At
+        most one value of each dimension, because a second would repeat the finding."""
         if not self.is_comparable:
             return ()
         found: dict[str, Gap] = {}

@@ -13,7 +13,7 @@ STEPS = (
     (7 * DAY, HOUR),
     (400 * DAY, DAY),
 )
-LONGEST = 7 * DAY
+LONGEST = 7 * DAY  # the step for longer spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def series(
 def intervals(
     span: Span, selection: Selection, *, split: str, wanted: MeasureSet
 ) -> dict[Any, list[tuple[datetime, Added]]]:
-    """The sums of each value of the dimension: only the buckets that have calls, in order. For many values and buckets,
+    """Value of the dimension → its buckets that have calls, in order, with their sums. For many values and buckets,
     this takes less than half the time of `series`."""
     starts = span.starts
     by_value: dict[Any, list[tuple[datetime, Added]]] = {}

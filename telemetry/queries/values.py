@@ -39,7 +39,7 @@ class Values:
 
 
 def values_of(calls: Calls, dimensions: Sequence[str], newest: int) -> Values:
-    """The values of the newest calls; `newest`: how many are read at most."""
+    """The values of the newest calls. `newest`: the most calls that are read."""
     columns = {_name(name): F(DIMENSIONS[name]) for name in dimensions}
     rows_of = calls.order_by("-created_at").values(outcome_of=F("outcome"), **columns)[:newest]
     sql, parameters = rows_of.query.sql_with_params()

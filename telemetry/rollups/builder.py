@@ -35,7 +35,7 @@ COARSER = {Level.MINUTE: Level.HOUR, Level.HOUR: Level.DAY}
 TOGETHER = {Level.MINUTE: 60, Level.HOUR: 6, Level.DAY: 1}  # buckets whose calls are read together
 SUMS, UPSTREAM_TIMES = MeasureSet(tuple(MEASURES), ("latency",)), MeasureSet((), ("upstream_latency",))
 EVERYTHING = MeasureSet(tuple(MEASURES), tuple(HISTOGRAMS))
-ROWS = 2_000  # the most of one transaction, unless a single bucket has more
+ROWS = 2_000  # the most rows that one transaction inserts, unless a single bucket has more
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ Sum = tuple[tuple[Any, ...], Sequence[float], Sequence[histogram.Histogram]]  # 
 
 
 def _has_hours(start: datetime, now: datetime) -> bool:
-    """Whether no rollup of the day's hours can have been deleted yet."""
+    """Whether the rollups of all hours of the day are surely still stored."""
     return start > now - kept_for()[Level.HOUR] + MARGIN
 
 
@@ -127,7 +127,7 @@ def _of_hours(
 def _of_calls(
     first: datetime, until: datetime, interval: Callable[[str], BucketNumber], scope: str, dimensions: tuple[str, ...]
 ) -> Iterator[Sum]:
-    """Reads the two histograms apart: grouped by both at once, there would be nearly as many groups as calls."""
+    """Reads the two histograms separately: grouped by both at once, there would be nearly as many groups as calls."""
     calls = TelemetryRecord.objects.in_figures().filter(created_at__gte=first, created_at__lt=until)
     calls = calls.annotate(interval=interval("created_at"))
     columns = ("interval", *dimensions)
@@ -164,7 +164,7 @@ def _parts(buckets: Sequence[Marked], rows: Rows | None) -> Iterator[list[Marked
 
 def _replace(level: Level, buckets: Sequence[Marked], rows: Rows | None) -> int:
     """Stores the rows of the buckets that have had no new call since their sums were computed. `rows` None: the calls
-    of these buckets are deleted, so only the marks are removed."""
+    of these buckets may have been deleted, so only the marks are removed."""
     with transaction.atomic():
         unchanged = _take_marks(level, buckets)
         if not unchanged:

@@ -28,7 +28,7 @@ class SpanPart:
 
 
 def cover(since: datetime, until: datetime, levels: Sequence[int], now: datetime) -> tuple[SpanPart, ...]:
-    """The parts of [since, until), in order of time. `levels`: the usable levels, in any order; without, all is RAW."""
+    """The parts of [since, until), in order of time. `levels`: the usable levels, in any order; if none, all is RAW."""
     stale = _marked(since - timedelta(days=1), until) if levels else ()
     oldest = {level: (now - kept + MARGIN).timestamp() for level, kept in kept_for().items()}
     usable = _Usable(oldest, {level: {at - at % level for marked, at in stale if marked <= level} for level in levels})

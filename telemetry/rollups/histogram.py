@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import orjson
 
 PER_DOUBLING = 16  # buckets between a duration and its double
-LAST = 16 * 40  # the bucket of 2^40 microseconds, 12 days; longer durations count as such
+LAST = 16 * 40  # the bucket of 2^40 microseconds, 12 days; it holds longer durations too
 
 Histogram = Mapping[int, int]  # the number of calls by bucket
 

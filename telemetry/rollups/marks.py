@@ -1,4 +1,4 @@
-"""Marks of buckets whose rollups miss calls.
+"""Marks of buckets whose rollups must be built again.
 
 A writer counts a mark up even if it exists, so it locks the mark's row until its calls are committed. The builder locks
 the mark too before it replaces rollups. It then sees a changed count, and rebuilds the bucket the next time.

@@ -111,13 +111,14 @@ def _after(request: HttpRequest, scope: BudgetScope, saved: storage.SavedBudget)
 
 
 def _recommended(address: Address, scope: BudgetScope) -> Recommendation | None:
-    """None unless the scope is one tool for all keys."""
+    """None unless the scope is one existing tool for all keys."""
     is_one = scope.breadth is Breadth.OPERATION and not scope.caller
     return recommendation(address, facts.tools.get(scope.operation)) if is_one else None
 
 
 def _taken(form: BudgetForm, advice: Recommendation) -> list[tuple[str, str]]:
-    """The fields of a form that saves the recommendation: the stored values, replaced by its own, and the reason."""
+    """The fields of a form that saves the recommendation: the stored values, the recommended ones in their place, and
+    the reason."""
     kept = {name: str(value) for name, value in form.stored.items() if value is not None and name in form.names}
     reason = f"Recommendation. {advice.basis}"[:LONGEST_REASON]
     return [*{**kept, **advice.values}.items(), (REASON, reason)]

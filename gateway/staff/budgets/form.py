@@ -80,7 +80,7 @@ class BudgetForm(TokenBudgetForm):
         super().add_error(field, error)
 
     def check_saving(self) -> bool:
-        """Whether a valid form may be saved. Adds the reason why not, and the questions to answer first."""
+        """Whether the form may be saved. If not, adds the errors, or the questions to answer first."""
         if not self.has_valid_values:
             return False
         problem = self._nothing_changes()

@@ -44,7 +44,7 @@ class RealCall:
 
 
 def real_call(request: HttpRequest, scope: BudgetScope, now: Budgets, new: Budgets) -> RealCall | None:
-    """None for a scope of several tools. Blocks."""
+    """None unless the scope is one tool of the catalogue. Blocks."""
     operation = catalogue.find(scope.operation) if scope.breadth is Breadth.OPERATION else None
     if operation is None:
         return None

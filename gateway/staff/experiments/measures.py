@@ -47,7 +47,7 @@ MEASURES_OF_EXPERIMENTS: Mapping[str, MeasureDeclaration] = {
 @dataclass(frozen=True, slots=True)
 class MeasureResult:
     """`off` and `on`: means over callers; None without callers. `difference`: `on` minus `off`, as a share of `off`, or
-    in points if the measure is a share; None if there is no verdict yet."""
+    in points if the measure is a share; None if there is no verdict."""
 
     name: str
     title: str

@@ -1,4 +1,4 @@
-"""Experiments measure what protection does to tokens, errors and behaviour, by callers with and without it (FR-036)."""
+"""Experiments compare callers with and without protection: their tokens, errors and behaviour (FR-036)."""
 
 from collections.abc import Mapping
 from typing import Any

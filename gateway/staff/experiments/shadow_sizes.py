@@ -39,8 +39,8 @@ from telemetry.storage import StoreResult, release_connection
 
 MOST_WAITING = 16  # answers
 LARGEST = 2_000_000  # tokens of an answer before protection; a larger one would take seconds
-AFTER = 0.25  # seconds after which an answer has been sent
-REST = 4.0  # how many times as long as the work took
+AFTER = 0.25  # seconds to wait before the work, so that the answer has been sent
+REST = 4.0  # the length of a rest, in multiples of the time that the work took
 SHUTDOWN = 1.0  # seconds
 
 logger = logging.getLogger(__name__)

@@ -45,7 +45,7 @@ class ChangeRow:
 class ChangePage:
     rows: tuple[ChangeRow, ...]
     older: str  # the link to the next page; "" at the end
-    all_in_range: int  # without the filters
+    all_in_range: int  # the number of changes without the filters; 0 if no filter is set
 
 
 @page(needs=SEE, default_range="7d")

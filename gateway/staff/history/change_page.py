@@ -53,7 +53,7 @@ def change(request: HttpRequest, address: Address, number: int) -> HttpResponseB
 
 
 def _instance(event: Event) -> models.Model | None:
-    """The object as it is now; None if it no longer exists."""
+    """The object as it is now. None if it or its model no longer exists, or if the event names no object."""
     label, _, key = event.object.partition(":")
     try:
         return apps.get_model(label)._default_manager.filter(pk=key).first() if key else None

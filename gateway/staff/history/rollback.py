@@ -22,7 +22,8 @@ VERBS = {"create": "add", "change": "change", "delete": "delete"}  # the permiss
 
 
 class RollbackRefused(Exception):
-    """The values of that moment are not valid together with the rest of the configuration. The text says why."""
+    """The plan cannot be carried out: its values are not valid now, or an object to delete is in use. The text says
+    why."""
 
 
 @dataclass(frozen=True, slots=True)

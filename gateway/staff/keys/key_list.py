@@ -19,7 +19,7 @@ from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
 from telemetry.states import State
 
-SOON = timedelta(days=7)  # before a key expires
+SOON = timedelta(days=7)  # a key that ends within this time "expires soon"
 COLUMNS = (
     TableColumn("key", "Key", is_number=False),
     TableColumn("state", "State", is_number=False),

@@ -21,7 +21,7 @@ def with_last_use(keys: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
 
 
 def today(now: datetime) -> Mapping[str, CallFigures]:
-    """The figures of each key since midnight UTC, by name, from the rollups and the newest calls."""
+    """Key name → its figures since midnight UTC, from the rollups and the newest calls."""
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     span = Span.of(midnight, now + timedelta(seconds=1))
     found = queries.groups(span, by=("key",), at_most=100_000, wanted=queries.SUMS)

@@ -43,7 +43,7 @@ class ArgumentField:
 
 
 def fields_of(operation: Operation, policy: Policy, given: QueryDict | None = None) -> list[ArgumentField]:
-    """The required ones first."""
+    """The fields for the tool's arguments, the required ones first."""
     schema = operation.schema(policy)
     required = frozenset(schema.get("required", ()))
     texts = QueryDict() if given is None else given

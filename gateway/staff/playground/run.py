@@ -22,7 +22,7 @@ from gateway.staff.preview.answers import lines_of, within
 from gateway.upstreams.usage import UpstreamUse
 from telemetry import wording
 
-LONGEST_TEXT = 2_000_000  # characters of a text that are read to count it
+LONGEST_TEXT = 2_000_000  # the most characters of a text that are read to count its tokens
 
 
 @dataclass(frozen=True, slots=True)
