@@ -15,7 +15,7 @@ from context_protection.core import meta_texts, tokens
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import Policy, RulerName
 
-# The full count may be too low by this factor, so an answer must stay below the hard cap by it.
+# The full count may be too low by this factor, so a count must stay below the hard cap divided by it.
 MARGIN = 1.03
 # A sampled count may be too low by this factor. Below cap / SAMPLE_MARGIN no full count is needed.
 SAMPLE_MARGIN = 1.12 * MARGIN
@@ -28,8 +28,8 @@ MOST_REPEATED = 2
 # Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
 # higher limit.
 MAX_CHARS = 49_000
-CHARS_A_TOKEN = 4  # characters per token that a higher hard cap allows
-# The most characters of an answer without the tokenizer, whatever the hard cap is.
+CHARS_A_TOKEN = 4  # characters that each token of a high hard cap allows
+# The most characters of an answer if Claude's tokens cannot be counted, whatever the hard cap is.
 MAX_UNCOUNTED_CHARS = 9_800
 
 

@@ -17,7 +17,7 @@ DEFAULT_MEGABYTES: Final = 16
 # The limit if answers are not cached. Other caches stay in use, because counting tokens without them takes ten times as
 # long.
 MIN_BYTES: Final = 4 * MEGABYTE
-ENTRY_BYTES: Final = 250  # measured: what an entry takes besides its key and value
+ENTRY_BYTES: Final = 250  # measured bytes that an entry takes besides its key and value
 
 
 class CacheEntry:
@@ -47,7 +47,7 @@ class CacheBudget:
             self.make_room(0)
 
     def used_by_cache(self) -> dict[str, int]:
-        """The bytes in use by cache name. Caches of the same name are summed up."""
+        """Cache name → bytes in use, sorted by name. Caches that share a name are added together."""
         with self.lock:
             return dict(sorted(self._used_by.items()))
 
@@ -74,8 +74,9 @@ class CacheBudget:
 
 
 class Cache(Generic[K, V]):
-    """A dictionary that shares the budget. Thread-safe. `has_answers`: stores nothing while answers are not cached.
-    `removed` is called with each removed value under the budget's lock: it must be quick, and must not use a cache."""
+    """A dictionary that shares the budget. Thread-safe. `has_answers`: the cache holds answers, so it stores nothing
+    while caching of answers is off. `removed` is called with each removed value under the budget's lock: it must be
+    quick, and must not use a cache."""
 
     def __init__(
         self,
@@ -105,8 +106,9 @@ class Cache(Generic[K, V]):
             return value
 
     def put(self, key: K, value: V, size: int) -> bool:
-        """Stores or replaces a value. `size`: the bytes of key and value. Returns False, without storing it, if it is
-        larger than the whole limit or if answers are not cached."""
+        """Stores or replaces a value. `size`: the bytes of key and value. Returns False if the value is larger than the
+        whole limit, or if this cache holds answers and those are not cached. The key then has no value: an earlier one
+        is dropped too."""
         size += ENTRY_BYTES
         with self._budget.lock:
             self._discard(key)
@@ -125,8 +127,8 @@ class Cache(Generic[K, V]):
                 entry.value = new
 
     def grow(self, key: K, size: int) -> bool:
-        """Charges `size` more bytes for a value, which becomes the most recently used one. Returns False if it has been
-        dropped, or would exceed the whole limit."""
+        """Charges `size` more bytes for a value, which becomes the most recently used one. Returns False, and changes
+        nothing, if the value has been dropped or would exceed the whole limit."""
         with self._budget.lock:
             entry = self.entries.get(key)
             if entry is None or entry.size + size > self._budget.most_bytes:

@@ -16,7 +16,7 @@ class WholeRecord:
 
 
 def whole(record: Mapping[str, Any], shape: Shape) -> WholeRecord:
-    """The whole record. Only types that declare canonical records differ from upstream's object."""
+    """The whole record. It equals upstream's object unless its type declares canonical records."""
     if not shape.is_canonical:
         return WholeRecord(dict(record))
     return without_empty_fields(renamed(record, shape))

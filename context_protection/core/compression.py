@@ -9,7 +9,7 @@ else:
     from backports import zstd
 
 _LEVEL = 1
-_OF_ZLIB = b"\x78"  # how a block begins that a version before this one has stored
+_OF_ZLIB = b"\x78"  # the first byte of blocks that earlier versions stored, compressed with zlib
 
 
 class NotCompressed(ValueError):

@@ -3,8 +3,8 @@
 The first page of a paging sequence stores its snapshot. A cursor is a sealed position in it: encrypted, signed with
 HMAC-SHA256, and stamped with its time of issue. It reveals nothing, and is useless to another caller.
 
-The same call on the same content gets the same snapshot, and within a minute the same cursor, so that a model's
-prompt cache sees equal bytes. The snapshot's id is also its result handle, for as long as the snapshot lives.
+The same call on the same content gets the same snapshot, and within the same clock minute the same cursor, so that a
+model's prompt cache sees equal bytes. The snapshot's id is also its result handle, for as long as the snapshot lives.
 """
 
 import base64
@@ -28,13 +28,15 @@ from context_protection.core.compression import compress, decompress
 from context_protection.core.errors import InvalidCursor, InvalidHandle, StoreUnavailable, invalid_cursor
 
 TTL = 660  # seconds that a cursor is valid: the promised ten minutes and a minute of grace
-ISSUE_STEP = 60  # seconds; times of issue are rounded down to it, which the minute of grace in TTL compensates
+ISSUE_STEP = (
+    60  # seconds; a cursor's time of issue is rounded down to a multiple. TTL's minute of grace makes up for it
+)
 CLOCK_SKEW = 60  # seconds by which the clock of the process that issued a cursor may be ahead
 LIFETIME = 3600  # seconds; a snapshot and its handle live at least this long after their last use
 ORIGIN_LIFETIME = 7 * 86_400  # seconds that a snapshot's call stays stored, so that errors can name it
-BLOCKS_PER_QUERY = 4  # while the number of blocks is unknown
-NAME_BYTES = 12  # of a snapshot's id
-LONGEST_TOKEN = 2000  # characters; no issued token is longer
+BLOCKS_PER_QUERY = 4  # blocks read with one query while the number of blocks is unknown
+NAME_BYTES = 12  # length of a snapshot's id before Base64
+LONGEST_TOKEN = 2000  # characters; a longer token is rejected before it is decoded
 _HANDLE = re.compile(r"[\w-]{16}", re.ASCII)
 
 Position = Any  # JSON: an offset, the key of a row, a path
@@ -52,7 +54,9 @@ class Snapshot:
     taken_at: float  # when the snapshot was taken, Unix seconds
     expires_at: float
     first_block: bytes = field(default=b"", repr=False)
-    in_table: bool = field(default=False, compare=False)  # whether the table behind a cache has it too
+    in_table: bool = field(
+        default=False, compare=False
+    )  # True: it is in the table, and a store with a cache skips the cache
     is_stored: bool = field(default=True, compare=False)  # False: storing failed, so its id finds nothing
 
     @property
@@ -98,13 +102,13 @@ class NewSnapshot:
 
 
 class SnapshotStore(Protocol):
-    """The store of snapshots, shared by all processes. An expired snapshot counts as absent. If the store cannot be
-    reached, every method raises StoreUnavailable."""
+    """The store of snapshots, shared by all processes. An expired snapshot counts as absent. A method that cannot reach
+    the storage that it needs raises StoreUnavailable."""
 
     @property
     def defers_writes(self) -> bool:
-        """Whether `put` only queues, so that it neither blocks nor fails. If the snapshot is stored already, `put` then
-        keeps the time at which it was first taken."""
+        """Whether `put` only queues the snapshot, so that it neither blocks nor fails. It then keeps the `taken_at` of
+        an equal snapshot that was put before, so callers need not look for one."""
 
     def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
         """Stores the snapshot until it expires, with `blocks` as its blocks 1, 2 and so on, and its origin for longer.
@@ -137,8 +141,8 @@ class Sealer:
         self.clock = clock
 
     def seal(self, snapshot_id: str, position: Position) -> str:
-        """Equal positions within a minute give equal tokens: the nonce is derived from the content, as in synthetic-IV
-        modes."""
+        """Equal positions give equal tokens within the same clock minute: the nonce is derived from the content, as in
+        synthetic-IV modes."""
         content, issued = orjson.dumps([snapshot_id, position]), int(self.clock()) // ISSUE_STEP * ISSUE_STEP
         nonce = self._digest(issued.to_bytes(8, "big") + content)[:16]
         return self._sealing._encrypt_from_parts(content, issued, nonce).rstrip(b"=").decode()
@@ -181,7 +185,8 @@ def derived_key(key: str, purpose: bytes) -> bytes:
 
 
 def _padded(token: str) -> bytes:
-    """The token with its padding. Base64 allows several last characters for equal data; only one is canonical."""
+    """The token with its padding. Raises InvalidCursor unless it is canonical Base64, which allows only one of the
+    several last characters that decode to the same data."""
     try:
         if len(token) > LONGEST_TOKEN:
             raise ValueError
@@ -196,15 +201,17 @@ def _padded(token: str) -> bytes:
 
 @dataclass(frozen=True)
 class Snapshots:
-    """Creates snapshots and resumes them."""
+    """Creates snapshots and resumes them. Methods that need the store raise StoreUnavailable, unless they say what else
+    they do."""
 
     store: SnapshotStore
     sealer: Sealer
 
     def begin(self, new: NewSnapshot) -> Snapshot:
         """Stores a new snapshot: its first block within it, further blocks separately. If a complete snapshot of the
-        same call and content is stored already, uses that one, or at least its time. If the store is unavailable, the
-        result has `is_stored` False, and the answer has no cursor to its remainder (law 5)."""
+        same call and content is stored already, returns that one; a store that defers writes replaces it, but keeps
+        its time. If the store is unavailable, the result has `is_stored` False, and the answer has no cursor to its
+        remainder (law 5)."""
         snapshot_id = self._name(new)
         if not self.store.defers_writes and (known := self._recalled(snapshot_id)) is not None:
             return known
@@ -226,8 +233,8 @@ class Snapshots:
             return replace(snapshot, is_stored=False)
 
     def _recalled(self, snapshot_id: str) -> Snapshot | None:
-        """The stored snapshot, if it is complete. None also if the store cannot be read: `begin` may still store a new
-        one."""
+        """The stored snapshot. None if it is missing or incomplete, or if the store cannot be read; `begin` then tries
+        to store a new one."""
         with suppress(StoreUnavailable):
             if (known := self.store.recall(snapshot_id)) is not None and self._is_complete(known):
                 return self._extended(known)
@@ -238,7 +245,8 @@ class Snapshots:
         return self.sealer.name(b"text", operation.encode(), identifier.encode(), version.encode())
 
     def has_stored(self, new: NewSnapshot) -> bool:
-        """Whether `begin` has stored this snapshot and it has not expired. False if the store is unavailable."""
+        """Whether `begin` has stored this snapshot and it has not expired. Also False if the store is unavailable, or
+        would have to look in slow storage."""
         with suppress(StoreUnavailable):
             return self.store.recall(self._name(new)) is not None
         return False
@@ -271,7 +279,7 @@ class Snapshots:
         return self._extended(snapshot), position
 
     def opened(self, handle: str, caller: str) -> Snapshot:
-        """The complete snapshot whose id is `handle`; its life is extended. Raises InvalidHandle. Another caller's
+        """The snapshot whose id is `handle`, with its life extended if needed. Raises InvalidHandle. Another caller's
         handle gives the same error as an unknown one."""
         well_formed = _HANDLE.fullmatch(handle)
         snapshot = self.store.get(handle) if well_formed else None
@@ -319,7 +327,8 @@ class Snapshots:
         return [snapshot.first_block if number == 0 else found[number] for number in numbers]
 
     def _extended(self, snapshot: Snapshot) -> Snapshot:
-        """Extends the snapshot's life beyond that of this page's cursors. Writes only when LIFETIME or less is left."""
+        """Extends the snapshot's life beyond that of this page's cursors. Reads and writes only when LIFETIME or less
+        is left; raises InvalidCursor if a block is then missing."""
         now = self.sealer.clock()
         if snapshot.expires_at - now > LIFETIME:
             return snapshot

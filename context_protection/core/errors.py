@@ -43,7 +43,7 @@ CODES: Mapping[int, str] = {
 
 SHOWN_VALUE_CHARS = 80
 LONGEST_NAME = 200  # characters of a name that are compared with other names
-LONGEST_TEXT = 2000  # characters
+LONGEST_TEXT = 2000  # characters of one text of an error
 MAX_TOKENS = 900  # Claude tokens of an error; the smallest hard cap is 1,000
 
 
@@ -53,7 +53,7 @@ class CallError(Exception):
     traceback.
 
     `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold internals: no path,
-    SQL, class name or secret. `made_by` is not shown: the operation that made the result behind a handle.
+    SQL, class name or secret. `made_by`, the operation that made the result behind a handle, is not shown.
     """
 
     message: str
@@ -69,8 +69,8 @@ class CallError(Exception):
     status: ClassVar[int] = 500
 
     def document(self) -> dict[str, Any]:
-        """`{"error": {code, reason, message, data: {parameter, value, expected, suggestion, retry_after}}}`; members
-        without a value are left out."""
+        """`{"error": {code, reason, message, data: {parameter, value, expected, suggestion, retry_after}}}`. Empty
+        members of `data` are left out; `value` is left out only if `parameter` is."""
         data: dict[str, Any] = {}
         if self.parameter:
             data["parameter"] = shown(self.parameter)

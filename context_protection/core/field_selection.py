@@ -12,7 +12,7 @@ from context_protection.core.redaction import is_secret
 from context_protection.core.shapes import Shape
 
 ALL = "all"
-RAW = "raw"  # the upstream's object, unchanged except for masked values
+RAW = "raw"  # upstream's object, unchanged except for masked values
 LISTED_NAMES, LISTED_CHARS = 150, 1800  # limits of the valid names that an error lists
 MAX_NAMES, MAX_CHARS = 500, 20_000  # limits of one request: each name is looked up in every row
 
@@ -63,10 +63,10 @@ def wants_everything(names: Sequence[str], shape: Shape) -> bool:
 
 
 def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> WholeRecord:
-    """The requested part of an upstream's `record`, in the requested order.
+    """The requested part of upstream's `record`, in the requested order.
 
-    A canonical name gives the canonical value, an upstream's name the upstream's value, a section all its fields, and a
-    path its value within the structure. Valid names that this record does not have are left out."""
+    A canonical name gives the canonical value, upstream's name upstream's value, a section all its fields, and a path
+    its value within the structure. Valid names that this record does not have are left out."""
     if wants_raw(names, shape):
         return WholeRecord(dict(record))
     if ALL in names:

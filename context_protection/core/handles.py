@@ -34,8 +34,8 @@ _TYPES = {"VARCHAR": "text", "DATE": "date", "TIMESTAMP": "timestamp", "BOOLEAN"
 @dataclass(frozen=True, slots=True)
 class _StoredResult:
     """A stored result, and what the answer tells about it. `total`: its number of rows; None: unknown. `sample`: its
-    first rows. `preferred`: the names of the columns that come first. `original_tokens`: the size of a first answer
-    with data. `note`: members of `meta`."""
+    first rows. `preferred`: the names of the columns that a condensed row would have. `original_tokens`: the size of
+    the data that a first answer would have. `note`: members of `meta`."""
 
     snapshot: Snapshot
     total: int | None
@@ -47,9 +47,8 @@ class _StoredResult:
 
 
 def answer(payload: Payload | None, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> Envelope:
-    """Stores the payload, and returns its handle. If a cursor was given, `payload` is None: the part of a record in the
-    cursor's snapshot is stored instead. Raises StoreUnavailable, and InvalidArgument for `format`, `where` or
-    `aggregate`."""
+    """Stores the payload, and returns its handle. If `payload` is None, stores the part of a record that the snapshot
+    of the request's cursor has. Raises StoreUnavailable, and InvalidArgument for `format`, `where` or `aggregate`."""
     if request.result_operation is None:
         raise _not_offered()
     result = _stored(payload, request, policy, snapshots)

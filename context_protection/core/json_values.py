@@ -10,8 +10,8 @@ import orjson
 from context_protection.core.budget import dumps
 
 # orjson would round integers beyond 64 bits, which have at least 19 digits. To find them, all digits are translated to
-# 0 and a run of 19 zeros is searched for: a regular expression takes longer than parsing. Of every sixth byte, such a
-# run has three; most documents have no three digits there, and are not read as a whole.
+# 0 and a run of 19 zeros is searched for: a regular expression takes longer than parsing. If only every sixth byte is
+# read, such a run still has three digits. Most documents have no three in a row then, and need not be read as a whole.
 _EACH_DIGIT_AS_0 = bytes(ord("0") if chr(each).isdigit() and each < 128 else each for each in range(256))
 _LONG_NUMBER = b"0" * 19
 _STEP, _DIGITS_AT_STEPS = 6, b"000"
@@ -58,8 +58,8 @@ def is_within(value: Any, levels: int) -> bool:
 
 
 def _orjson_can_write(value: Any, levels: int) -> bool:
-    """A quick check for most values, in a fifth of the time of the slow one: orjson fails above ORJSON_LEVELS. To make
-    it fail above `levels`, the value is wrapped in lists that use up the difference."""
+    """A check that suffices for most values, and takes a fifth of the time of `_is_nested_within`: orjson fails above
+    ORJSON_LEVELS. To make it fail above `levels`, the value is wrapped in lists that use up the difference."""
     for _ in range(ORJSON_LEVELS - levels):
         value = [value]
     try:
@@ -96,7 +96,7 @@ def storable(value: Any) -> Any:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in `value`, at any depth."""
+    """Every text in `value`, at any depth. Names of members are not included."""
     waiting = [value]
     while waiting:
         match waiting.pop():

@@ -12,7 +12,7 @@ _SPAN = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", re.ASCII)
 
 class ListPosition(NamedTuple):
     """`place`: where the list's source continues. `before`: the number of rows before the page. `number`: the page
-    number, from 1; 0 if it is unknown, because the cursor was issued before pages were counted."""
+    number, from 1; 0 if it is unknown, because the cursor is from a version that did not count pages."""
 
     place: Any
     before: int
@@ -29,7 +29,8 @@ class ListPosition(NamedTuple):
 
 
 def page_span(pages: str, *, with_cursor: bool = False) -> tuple[int, int]:
-    """Parses `pages` into the first and the last page: "2-4", or "3" for the first three."""
+    """Parses `pages` into the first and the last page: "2-4", or "3" for the first three. Raises InvalidArgument, also
+    if the call has a cursor."""
     match = _SPAN.fullmatch(pages)
     if match and not with_cursor:
         first, last = (int(match[1]), int(match[2])) if match[2] else (1, int(match[1]))

@@ -45,9 +45,10 @@ from context_protection.core.shapes import Shape
 from context_protection.core.withheld_fields import MASK
 
 FIRST = ListPosition(None, 0, 1)
-SHARES = 64  # a share of the rows is rounded down to one of this many steps per power of two
+SHARES = 64  # the mantissa of a share of the rows is rounded down to a multiple of 1 / SHARES
 SHORT_BESIDE = 400  # bytes of JSON up to which upstream data beside the rows is sent inline
-UNPAGED_ROWS = 2000  # the most rows of a page if paging is switched off; the hard cap may allow fewer
+# The most rows of an answer if paging is switched off, and before a page that is requested by number.
+UNPAGED_ROWS = 2000
 
 
 def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> Envelope:
@@ -109,7 +110,7 @@ def fills_pages(rows: Rows) -> bool:
 
 def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy) -> Envelope | None:
     """All rows as upstream sent them, without `meta`: what callers got before paging existed. None if the caller pages
-    or chose a format, or if the rows exceed the hard cap; the list then comes in pages."""
+    or chose a format, if the rows are not upstream's, or if they are too many; the list then comes in pages."""
     if request.limit is not None or request.pages or request.format or not rows.options.condensable:
         return None
     page = rows.page(opening.plan, None, None, UNPAGED_ROWS)
@@ -148,7 +149,7 @@ def _formula_of_largest(chars: Sequence[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _PagePlace:
-    """A page and its snapshot. `snapshot` is None for a first page: a snapshot is stored only when a page follows."""
+    """A page and its snapshot. `snapshot` is None for a first page, whose snapshot is stored only if it is needed."""
 
     page: Page
     size: int

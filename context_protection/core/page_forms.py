@@ -54,8 +54,9 @@ class PageForm:
 class FormRequest:
     """A page, and what decides its form.
 
-    `budget`: the tokens that the page may take if the caller chose no fields. `fields`, `format`: the caller's choices.
-    `is_condensed`: the rows are condensed unless the caller chose fields; this is decided once for all pages.
+    `budget`: the tokens that the page may take unless the caller requests whole rows, which only the hard cap limits.
+    `fields`, `format`: the caller's choices. `is_condensed`: the rows are condensed unless the caller chose fields;
+    this is decided once for all pages.
     `is_first`: the page begins the list, so that its `meta` describes the form of all pages."""
 
     page: Page

@@ -13,25 +13,26 @@ from context_protection.core.name_words import words
 from context_protection.core.shapes import NOTHING
 
 MAX_PATHS = 250  # paths that are examined
-FEW = 8  # with fewer values, it is not clear whether a value is always the same
+FEW = 8  # with fewer values, equal ones may be a coincidence
 # ISO 8601, RFC 2822, and the format of older Microsoft servers
 _DATE_TEXT = re.compile(r"\d{4}-\d{2}-\d{2}|(?:\w{3}, )?\d{1,2} \w{3} \d{4}\b|/Date\(-?\d{9,}")
 _LINK = re.compile(r"[a-z]{2,8}://|/[\w/]+$")
 _DIGITS = re.compile(r"-?\d+(\.\d+)?")
-# A long run of letters and digits without a word in it: a hash, an etag, an internal id.
+# At least 12 characters without a space, among them four digits and a letter: probably a hash, an etag or an internal
+# id.
 _OPAQUE = re.compile(r"(?=(?:\D*\d){4})(?=[^A-Za-z]*[A-Za-z])[\w\"'+/:|=~-]{12,}")
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A path, and its value in each record: None if a record has none."""
+    """A path, and its value in each record: None if a record has none. `filled`: the values that are not empty."""
 
     path: str
     values: Sequence[Any]
     filled: Sequence[Any]
-    words: tuple[str, ...]  # words of the path's last step
-    kinds: frozenset[str]  # the form of the values
-    chars: float  # average of the filled values
+    words: tuple[str, ...]  # words of the step that names the value: the last one, except for formatted text
+    kinds: frozenset[str]  # the forms of the first FEW filled values
+    chars: float  # average length of the filled values, as compact JSON
     central: int  # number of paths that begin with the same word
     required: bool
     enumerated: bool
@@ -43,7 +44,7 @@ class Leaf:
 
     @property
     def holder(self) -> tuple[str, ...]:
-        """The words of the path's last step but one."""
+        """The words of the step before the path's last one."""
         return words(self.path.rpartition(".")[0].rpartition(".")[2])
 
     @property

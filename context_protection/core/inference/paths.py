@@ -71,13 +71,13 @@ def _has_id(record: Mapping[str, Any]) -> bool:
 
 
 def _last_words(record: Mapping[str, Any]) -> set[str]:
-    """The last word of each field that has a text or an integer: "id" for `user_id`."""
+    """The last word in the name of each field whose value is a text or an integer: "id" for `user_id`."""
     plain = (name for name, value in islice(record.items(), MAX_IN_WRAPPER) if isinstance(value, (str, int)))
     return {last for name in plain for last in words(name)[-1:]}
 
 
 def plain_values(record: Mapping[str, Any], wrappers: frozenset[str]) -> Iterator[PlainValue]:
-    """The values that the module describes, from one level of nested objects, or two if the upper one is a wrapper."""
+    """The values of the record that the module's docstring lists, in the record's order."""
     left = MAX_BELOW_IN_ALL
     for name, value in record.items():
         if not is_shown(name):

@@ -15,7 +15,7 @@ from context_protection.core.inference.samples import SchemaSample
 from context_protection.core.name_words import can_be_a_section
 from context_protection.core.shapes import Field, Shape
 
-ROW_FIELDS, ROW_CHARS = 10, 600  # the chars are averages over the records, as compact JSON
+ROW_FIELDS, ROW_CHARS = 10, 600  # limits of a row; characters of compact JSON, on average over the records
 PREVIEW_FIELDS, PREVIEW_CHARS = 16, 2400
 MAX_RECORDS = 50  # records that are examined
 _NOT_IN_ROWS = (Role.TEXT, Role.LINK)

@@ -40,9 +40,10 @@ from context_protection.core.name_words import words
 
 VERSION = "version"
 LONG_CHARS = 240  # texts that are longer on average are shown in previews, not in rows
-# The longest list of names that is shown, and the note that replaces a longer list or follows a cut text.
+# Characters of the longest list of names that is shown, and of the note that replaces a longer list or follows a cut
+# text.
 CUT_CHARS, NOTE_CHARS = 500, 80
-CHOICE_CHARS = 40  # the values of an enumeration are shorter
+CHOICE_CHARS = 40  # texts that repeat a few values are choices only if they are shorter than this on average
 MAX_OF_A_ROLE, MAX_CANDIDATES = 24, 48
 CHANCE_CHARS = 8  # equal values of at least this length are no coincidence
 
@@ -287,7 +288,7 @@ def ranked(
     records: Sequence[Mapping[str, Any]], required: frozenset[str], enumerations: frozenset[str]
 ) -> list[Candidate]:
     """The candidates, best first, some of each role. Empty fields are used only if all fields are empty. If two fields
-    have the same values, only the better one is used."""
+    have the same values, and not by coincidence, only the better one is used."""
     found = list(leaves(records, required, enumerations))
     found = [leaf for leaf in found if leaf.filled] or found
     by_role = _by_role(found)
@@ -339,8 +340,8 @@ def _is_own_status(leaf: Leaf) -> bool:
 
 
 def _own_id(references: Iterable[Leaf], found: Sequence[Leaf]) -> Leaf | None:
-    """The id of a record without an `id`, such as a booking's `bookingId`. Most records have it. Ids that differ
-    between records come first, then those whose first words the most other fields share (`bookingNumber`), then the
+    """The id of a record without an `id`, such as a booking's `bookingId`; None if most records lack every id. Prefers
+    ids that differ between records, then those whose first words most other fields share (`bookingNumber`), then the
     earliest."""
     own = [leaf for leaf in references if not leaf.below and not leaf.is_rare]
     noun = {leaf.path: leaf.words[:-1] for leaf in own}
@@ -379,7 +380,7 @@ def _is_uninformative_if_constant(leaf: Leaf, role: Role) -> bool:
 
 
 def _without_copies(leaves: Iterable[Leaf]) -> Iterator[Leaf]:
-    """Omits leaves that repeat the values of an earlier one."""
+    """Omits leaves that repeat the values of an earlier one, except by coincidence."""
     seen: dict[tuple[str, ...], list[Leaf]] = {}
     for leaf in leaves:
         same = seen.setdefault(tuple(map(str, leaf.values)), [])

@@ -13,8 +13,7 @@ from typing import Any
 from context_protection.core.cached_property import cached_property
 from context_protection.core.name_words import word_set, words
 
-# How many properties of an object are read at most, by the number of levels allowed below it: 1,000 at the top of the
-# record, none at the deepest level.
+# The most properties that are read from an object, indexed by how many levels may follow below it.
 _MAX_PROPERTIES = (0, 5, 40, 1000)
 MAX_SCHEMAS = 200  # schemas that are merged into one
 ELEMENTS = 10  # elements of a sample list
@@ -46,14 +45,14 @@ class SchemaSample:
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """The sample record. Values differ where the schema allows it, so that none are equal by coincidence. Empty if
-        the schema describes no object."""
+        """The sample record. Scalar values are numbered, so that two fields are not equal by coincidence, except for
+        booleans and enumerations. The elements of a list are equal. Empty if the schema describes no object."""
         value = self._value(self.schema, len(_MAX_PROPERTIES) - 1, count(1))
         return value if isinstance(value, dict) else {}
 
     @cached_property
     def required(self) -> frozenset[str]:
-        """The names that every record has, and the dotted paths of those that every object one level down has."""
+        """The required names of the record and, as dotted paths, of the objects directly in it."""
         below = self._properties(self.schema, _MAX_PROPERTIES[-1]).items()
         nested = (f"{name}.{each}" for name, schema in below for each in self._required(schema))
         return frozenset((*self._required(self.schema), *nested))
@@ -122,7 +121,7 @@ def _enumerated(schemas: Iterator[Mapping[str, Any]] | list[Mapping[str, Any]]) 
 
 
 def _scalar(schemas: list[Mapping[str, Any]], types: set[str], number: int, name: str) -> Any:
-    """A sample value of the field `name`. `number`: the count of sample values so far, which makes it unique."""
+    """A sample value of the field `name`. `number`: the count of sample values so far, which makes the value unique."""
     last = words(name)[-1:]
     if "boolean" in types:
         return True

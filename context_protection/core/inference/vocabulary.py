@@ -24,7 +24,7 @@ CODES = (
     "reference",
     "ref",
     "version",
-)  # the most telling ones first
+)  # the most telling first
 STATES = word_set("status state type kind stage phase category role priority severity conclusion urgency level")
 STATUSES = word_set("status state stage phase")
 KINDS = word_set("type kind")
@@ -34,7 +34,7 @@ STATE_FLAGS = word_set(
 )
 DATES = word_set("date at on time created updated modified inserted start end since until due expires timestamp")
 CREATED = word_set("created inserted")
-# Dates that say when the record happens: `due_date`, `start`, `published_at`, `timestamp`.
+# Dates of what the record is about, not of the record itself: `due_date`, `start`, `published_at`, `timestamp`.
 MAIN_DATES = word_set(
     "at date datetime time on timestamp start started end due sent joined release released issued issue "
     "invoice order check in out arrival departure seen last utc gmt unix ms begin close until expires expiry "
