@@ -78,7 +78,7 @@ def _summary(change: Change, name: str, fields: str) -> str:
 
 
 def _differences(change: Change) -> tuple[str, str, str]:
-    """The fields, and their values before and after; empty for a new object."""
+    """The fields, and their values before and after; empty for a new or deleted object."""
     found = change.differences if change.how == "changed" else ()
     fields = ", ".join(label_of(change.instance, name) for name, _, _ in found)
     if len(found) == 1:

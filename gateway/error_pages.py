@@ -120,7 +120,7 @@ def not_permitted(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def _permission_of(request: HttpRequest) -> str:
-    """The permission of a page of Django's admin, by the name of its address; "" for other pages."""
+    """The permission for a page of Django's admin, found by the page's URL name; "" for other pages."""
     match = request.resolver_match
     if match is None or "admin" not in match.namespaces:
         return ""
@@ -141,7 +141,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """handler500, also when a store is unavailable."""
+    """handler500. It also answers when a store is unavailable."""
     exception = sys.exception()
     if exception is not None and means_unavailable(exception):
         sentence = "A store that this page needs is unavailable or full. Nothing was changed; try again later."

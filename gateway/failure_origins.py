@@ -59,7 +59,7 @@ ORIGINS: Mapping[str, Origin] = {
 
 
 def origin_of(error: CallError) -> Origin:
-    """The origin by the reason; for an unknown reason, by the kind of error."""
+    """The origin that belongs to the error's reason; for an unknown reason, the one that belongs to its class."""
     if isinstance(error, UpstreamGarbled):  # some of its reasons also stand for wrong requests
         return Origin.UPSTREAM
     if (origin := ORIGINS.get(error.reason)) is not None:

@@ -134,7 +134,7 @@ def _load() -> Keys:
 
 
 def daily_tokens(caller: str) -> int | None:
-    """The quota of a caller, by its id, in the keys that were loaded last. None: no quota. Does not block."""
+    """The daily quota of the caller with this id, in the keys that were loaded last. None: no quota. Does not block."""
     keys = _live.held
     return None if keys is None else keys.daily_tokens.get(caller)
 

@@ -26,7 +26,7 @@ def shared_totals(new: Mapping[str, int], day: datetime) -> Mapping[str, int]:
 
 
 def recorded_totals(names: Mapping[str, str], day: datetime) -> Mapping[str, int]:
-    """The tokens of answered calls since the day began, by caller. `names`: the key's name by caller. Raises
+    """Caller → tokens of its answered calls since the day began. `names`: caller → name of its key. Raises
     DatabaseError."""
     now = datetime.now(UTC) + timedelta(seconds=1)
     selection = Selection.of({"key": names.values(), "outcome": [f"!{CallOutcome.ERROR.value}"]})

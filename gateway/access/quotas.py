@@ -37,8 +37,8 @@ class QuotaExceeded(CallError):
 
 
 class Quotas:
-    """`_names`: the keys with a quota, by the ids of their callers. `_own`: what this process has used today; `_sent`:
-    the part of it that the shared store has; `_others`: what all other processes have used, as far as it is known."""
+    """`_names`: id of a caller with a quota → name of its key. `_own`: what this process has used today. `_sent`:
+    the part of `_own` that the shared store has. `_others`: what all other processes have used, as far as known."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock

@@ -20,7 +20,7 @@ class ToolChoice:
     or "" (whichever suits the list's size). Names of operations that no longer exist are ignored."""
 
     listing: str = ""
-    pinned: frozenset[str] = frozenset()  # listed also in search mode
+    pinned: frozenset[str] = frozenset()  # listed even in search mode
     # Treated as if they did not exist, over every transport. Hashable: a frozenset, or HiddenTools.
     hidden: Container[str] = frozenset()
 
@@ -38,7 +38,7 @@ class Caller:
     reveal: frozenset[str] = frozenset()
     withheld: WithheldNames = NO_NAMES
     projects: frozenset[str] | None = frozenset()
-    digest: str = ""  # of the secret: a key that was rotated has two for a while
+    digest: str = ""  # digest of the secret that was sent; a rotated key has two secrets for a while
     may_read_telemetry: bool = False  # the figures of all callers, over REST
     may_read_configuration: bool = False  # the settings in force, over REST
 

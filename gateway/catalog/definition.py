@@ -21,8 +21,8 @@ RENAMED = "api_"  # the prefix of an upstream's argument whose name is reserved
 
 @dataclass(frozen=True, eq=False)
 class ToolDefinition:
-    """The published part of an operation. `parameters` are the JSON Schemas of its own arguments, by name; its kind
-    adds the arguments of protection (limit, cursor, fields, …)."""
+    """The published part of an operation. `parameters`: name of each own argument → its JSON Schema. The kind adds
+    the arguments of protection (limit, cursor, fields, …)."""
 
     name: str
     title: str

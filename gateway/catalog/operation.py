@@ -66,7 +66,7 @@ class Operation(ToolDefinition):
     record_key: tuple[str, str] = ("id", "id")  # (argument of record_operation, field of the row)
     record_shared: Mapping[str, str] = field(default_factory=dict)  # arguments to pass on: name there → name here
     record_is_row: bool = True  # whether record_operation returns the whole row
-    pinned: bool = False  # in every tool list, also in search mode
+    pinned: bool = False  # in every tool list, even in search mode
     in_every_set: bool = False  # seen by every key, even with other tool sets, unless it is hidden
     listed: bool = True  # False: found only by search, not in the list of all tools
     former_names: tuple[str, ...] = ()  # earlier names, which still work

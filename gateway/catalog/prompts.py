@@ -162,7 +162,7 @@ class Prompts:
         return iter(self._prompts.values())
 
     def visible(self, hidden: Container[str]) -> dict[str, Prompt]:
-        """The prompts whose operations all exist and are not hidden, by name."""
+        """Name → prompt, for the prompts whose operations all exist and are not hidden."""
         return {each.name: each for each in self if all(catalogue.find(name, hidden) for name in each.operations)}
 
     def get(self, name: str, hidden: Container[str] = ()) -> Prompt:

@@ -33,7 +33,7 @@ from telemetry.storage import StoreResult
 PAUSE_SECONDS = 5.0
 WAITING = 64_000_000  # bytes of queued bodies: about 6,000 answers, which take two minutes to count
 PROVIDER_SECONDS = 10.0
-PROVIDER_PAUSE_SECONDS = 60.0  # before the provider is called again after a failure
+PROVIDER_PAUSE_SECONDS = 60.0  # pause before the provider is called again after a failure
 SHUTDOWN = 1.0  # seconds that flush and stop wait for queued samples
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ class Call:
     caller: Caller
     transport: Transport
     hints: Hints
-    program: Program = UNKNOWN  # the client's
+    program: Program = UNKNOWN  # the client program
     session: Hashable = None  # identifies a connection of many calls; None: the connection carries one request
     id: str = field(default_factory=identity.current_or_new_id)  # shown to clients and in logs
     trace_id: str = field(default_factory=spans.trace_id)  # "" without a trace

@@ -17,9 +17,9 @@ from gateway.catalog.operation import NativeResult
 from gateway.dispatch.request import PreparedCall
 
 T = TypeVar("T")
-MAX_BYTES = 64 * 1024  # of the upstream's answer
+MAX_BYTES = 64 * 1024  # size up to which an upstream's answer counts as small
 HEAVY_ARGUMENTS = frozenset({"where", "aggregate"})
-QUICK_SECONDS = 0.01  # of processor time; a hostile answer of MAX_BYTES takes up to 0.2
+QUICK_SECONDS = 0.01  # processor time up to which work counts as quick; a hostile answer of MAX_BYTES takes up to 0.2
 SLOW_PAUSE = 60.0  # seconds for which threads protect the answers of an operation that was slow on the event loop
 
 
@@ -50,7 +50,7 @@ class Pace:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._quick_from: dict[str, float] = {}  # by operation
+        self._quick_from: dict[str, float] = {}  # name of work → when it may run on the event loop
 
     def is_quick(self, operation: str) -> bool:
         return self._quick_from.get(operation, math.inf) <= self._clock()

@@ -41,7 +41,7 @@ class CachedResponse:
     until: float  # time.monotonic()
     fresh_until: float = math.inf  # time.monotonic(); until then the upstream need not be called
     version: Hashable = None
-    revision: int = 0  # the configuration's
+    revision: int = 0  # of the configuration
     arm: str = ""  # the caller's arm of a rollout or an experiment
 
 

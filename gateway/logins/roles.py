@@ -49,7 +49,7 @@ OPS = VIEWER.union(
     _may("add change delete", "rollouts", "rollout"),
     _may("change", "upstreams", "upstreamapi"),
 )
-ADMIN = "admin"  # has every permission: people, credentials of upstreams, and those of the other roles
+ADMIN = "admin"  # has every permission, including those for people and for credentials of upstreams
 ROLES: Mapping[str, frozenset[str]] = {"viewer": VIEWER, "engineer": ENGINEER, "ops": OPS}
 
 

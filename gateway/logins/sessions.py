@@ -1,4 +1,4 @@
-"""Sessions expire after SESSION_COOKIE_AGE of inactivity. One in use is prolonged at most once per STEP_SECONDS."""
+"""Sessions expire after SESSION_COOKIE_AGE of inactivity. Each is prolonged at most once per STEP_SECONDS."""
 
 import time
 

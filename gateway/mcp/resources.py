@@ -259,7 +259,7 @@ def _pattern(address: str) -> re.Pattern[str]:
 
 
 def _read_query(query: str, in_path: Mapping[str, str]) -> dict[str, str]:
-    """Query values by name. As in RFC 6570, %20 encodes a space, and a plus is literal."""
+    """Name of each query argument → its value. As in RFC 6570, %20 encodes a space, and a plus is literal."""
     pairs = parse_qsl(query.replace("+", "%2B"), keep_blank_values=True)
     for name, times in Counter([*in_path, *(name for name, _ in pairs)]).items():
         if times > 1:

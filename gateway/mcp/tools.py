@@ -198,7 +198,7 @@ def unrestricted_list() -> ListedTools:
 
 
 def all_definition_tokens() -> dict[str, int]:
-    """The tokens of each listed tool's definition, by name, for a key without a tool choice of its own. Blocks."""
+    """Name of each listed tool → tokens of its definition, for a key without a tool choice of its own. Blocks."""
     return {each.tool.name: each.tokens for each in _listings().of(ToolChoice(listing="all")).definitions}
 
 

@@ -147,7 +147,7 @@ def _calls() -> dict[str, Any]:
 
 
 def _upstreams_with_a_red_light() -> set[str]:
-    """The upstreams that are down by the lights of the page Now. The lights cover all processes, and notice hanging
+    """The upstreams that are down according to the page Now. Its lights cover all processes, and notice hanging
     calls early: a breaker opens only after several failures in a row, each of which takes its whole timeout. An
     upstream that nobody calls, such as NSIP on a machine without a network, does not count."""
     down = (each for each in lights_now().bad if each.part is Component.UPSTREAM and each.state is State.DOWN)

@@ -19,7 +19,7 @@ ANONYMOUS_BYTES = 16 * 2**20
 CALLER_BYTES = 64 * 2**20
 
 
-# Maximum bytes by path, where staff may send more than LARGEST_BODY. The path is literal, because `reverse` would load
+# Path → maximum bytes, where staff may send more than LARGEST_BODY. The path is literal, because `reverse` would load
 # all pages (9 MB), which a process that only serves MCP never needs.
 LARGE_BODIES = {"/admin/openapi/importedapi/import/": settings.LARGEST_DOCUMENT + FORM_BYTES}
 

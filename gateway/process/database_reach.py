@@ -2,7 +2,7 @@
 
 import threading
 
-ANSWER_SECONDS = 1.0  # for a store to answer a check
+ANSWER_SECONDS = 1.0  # how long a store may take to answer a check
 
 
 class Reach:

@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 def in_a_fork(work: Callable[[], Result]) -> Result:
     """Returns what `work` returns, and raises what it raises; both are pickled. Where forking is not safe, `work` runs
     in this process. The forked process ends after its work, even if this process has ended before."""
-    if sys.platform != "linux":  # on macOS, libraries of the system may not be used after a fork
+    if sys.platform != "linux":  # on macOS, system libraries must not be used after a fork
         return work()
     from pebble.concurrent import process  # loaded here, because most starts need no fork
 

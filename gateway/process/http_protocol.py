@@ -24,7 +24,7 @@ from gateway.process import errors
 from gateway.process.flow import HoldableFlow, Responses
 from gateway.process.unfinished_requests import Unfinished, Watch
 
-TRANSPORTS = {"/api/v1/": Transport.REST, "/mcp/sse": Transport.SSE, "/mcp": Transport.HTTP}  # by the path's start
+TRANSPORTS = {"/api/v1/": Transport.REST, "/mcp/sse": Transport.SSE, "/mcp": Transport.HTTP}  # by the start of a path
 END_OF_HEAD = b"\r\n\r\n"
 CHUNKED_PIECE = 2048  # bytes of a chunked body parsed at once; small, because hundreds of requests may follow its end
 
@@ -33,14 +33,14 @@ CHUNKED_PIECE = 2048  # bytes of a chunked body parsed at once; small, because h
 class RequestLimits:
     """Limits of one request while it arrives."""
 
-    head_seconds: float = 10.0  # for request line and headers, from the first byte; also for a silent connection
+    head_seconds: float = 10.0  # limit for request line and headers, from the first byte, and for a silent connection
     body_seconds: float = 30.0
-    head_bytes: int = 64 * 1024  # also for trailers and chunk extensions
+    head_bytes: int = 64 * 1024  # also the limit for trailers and chunk extensions
     body_bytes: int = settings.LARGEST_BODY
     # Path → the maximum bytes of its larger bodies, which have their own deadline. The application checks the sender.
     large_bodies: Mapping[str, int] = field(default_factory=dict)
     large_body_seconds: float = 300.0
-    linger_seconds: float = 2.0  # for a client to read the rejection of its request
+    linger_seconds: float = 2.0  # time for a client to read the rejection of its request
     linger_bytes: int = 32 * 1024 * 1024  # maximum that is read and dropped during that time
 
     def of_body(self, url: bytes, declared: int) -> tuple[int, float]:

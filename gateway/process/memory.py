@@ -3,7 +3,7 @@
 import ctypes
 import gc
 
-M_ARENA_MAX = -8  # of glibc's mallopt
+M_ARENA_MAX = -8  # an option of glibc's mallopt
 # The garbage collector runs after this many more containers were allocated than freed. Parsing one list allocates
 # thousands, which reference counting frees. With Python's 700, the collector would examine each of them several times.
 GARBAGE_THRESHOLD = 10_000

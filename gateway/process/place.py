@@ -14,8 +14,8 @@ from context_protection.stores.shared_store import VARIABLE
 
 PARENT = 0
 DIRECTORY, NUMBER = "SLUICE_WORKERS", "SLUICE_WORKER"  # variables of the environment, set by the parent process
-PREFIX = "workers-"  # of the directory's name
-START_SECONDS = 60.0  # within which a starting parent process begins to answer
+PREFIX = "workers-"  # beginning of the directory's name
+START_SECONDS = 60.0  # a parent process begins to answer within this time
 LONGEST_PATH = 100  # bytes of a Unix socket's path; systems allow 104 to 108
 
 

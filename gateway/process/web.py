@@ -20,7 +20,7 @@ from gateway.process import drain, errors
 from gateway.process.bodies import LARGE_BODIES
 from gateway.process.http_protocol import RequestLimits, bounded_http, raw_response
 
-DRAIN_SECONDS = 8.0  # for in-flight calls when the process is stopped
+DRAIN_SECONDS = 8.0  # how long in-flight calls may take when the process is stopped
 GOODBYE_SECONDS = 2  # after that, how long connections may take to close
 UNREAD_SECONDS = 20  # a connection is dropped if its peer acknowledges no data for this long
 BACKLOG = 2048  # connections that wait to be accepted

@@ -18,7 +18,7 @@ class ConcurrencyLimits:
 
     def __init__(self, width: int) -> None:
         self.width = width
-        self._by_key: dict[Hashable, tuple[asyncio.Semaphore, int]] = {}  # with the number of running and waiting calls
+        self._by_key: dict[Hashable, tuple[asyncio.Semaphore, int]] = {}  # and the number of running and waiting calls
 
     async def acquire(self, key: Hashable) -> None:
         semaphore, calls = self._by_key.get(key) or (asyncio.Semaphore(self.width), 0)

@@ -41,7 +41,7 @@ class UpstreamCache:
         self._answers: Cache[Hashable, Response] = Cache("upstream answers", budget)
 
     def find(self, key: Hashable) -> Response | None:
-        """The cached answer, fresh or stale; None if it is too old to serve at all."""
+        """The cached answer, fresh or stale; None if there is none, or if it is too old to serve."""
         answer = self._answers.peek(key)
         if answer is None or self._clock() > answer.fresh_until + STALE_SECONDS:
             return None

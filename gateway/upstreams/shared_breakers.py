@@ -23,7 +23,7 @@ class BreakerOutcome(Enum):
     ABANDONED = "abandoned"  # a trial call has ended without showing whether the upstream works
 
 
-_breakers: WeakValueDictionary[str, Breaker] = WeakValueDictionary()  # of this process, by upstream
+_breakers: WeakValueDictionary[str, Breaker] = WeakValueDictionary()  # upstream → this process's breaker
 _open: dict[str, tuple[float, float]] = {}  # breakers found open in other processes: until (Unix time), cooldown
 
 

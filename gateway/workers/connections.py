@@ -185,7 +185,7 @@ class ReceivedConnections:
                 self._has_ended.set()
                 self._ended()
                 return
-            self._received += len(data)  # also connections whose descriptor was lost: they are no longer on the way
+            self._received += len(data)  # includes lost connections: they too are no longer on the way
             if not descriptors:
                 logger.warning("a connection was lost, because this process has no file descriptor left")
             for descriptor in descriptors:

@@ -25,8 +25,8 @@ from gateway.workers import peers
 from gateway.workers.connections import Distributor, WorkerLink
 from gateway.workers.store import SharedStore
 
-READY_SECONDS = 60.0  # for a worker to start
-STOP_SECONDS = 13.0  # for workers to let calls finish, and to end; after that they are killed
+READY_SECONDS = 60.0  # how long a worker may take to start
+STOP_SECONDS = 13.0  # how long workers may take to let calls finish and to end; after that they are killed
 STEADY_SECONDS = 10.0  # a worker that has run longer than this is replaced at once
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 logger = logging.getLogger(__name__)

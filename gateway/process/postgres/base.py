@@ -20,7 +20,7 @@ POOL_SLICE = 0.25  # seconds between checks for a down server, in a thread that 
 POOL_SECONDS = 10.0  # maximum wait for a connection while the server answers
 LOCK_SECONDS = 1.0  # maximum wait for a lock that another transaction holds
 STATEMENT_SECONDS = 600.0  # the longest timeout that ops can set for a call
-LONG_SECONDS = 0.3  # after which a query requests a check of the server
+LONG_SECONDS = 0.3  # a query that waits longer requests a check of the server
 
 _AWAY = "the server does not answer"
 
