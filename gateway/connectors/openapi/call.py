@@ -27,7 +27,7 @@ from gateway.upstreams.request import Request, Response
 
 Arguments = Mapping[str, Any]
 LARGE = 256 * 1024  # bytes; a larger response is parsed on a thread
-LEAST_ROWS = 50  # of a page requested from upstream, at least
+LEAST_ROWS = 50  # the fewest rows that are requested per page
 PAGING = "Paging for this tool in the admin, under Imported operations"
 SET_PAGING = f"ask the operator to set {PAGING}"
 SEEN_STEPS = 40  # latest steps that are remembered, to detect that upstream's pages loop
@@ -125,7 +125,7 @@ class Calling:
         return replace(response, content=replace(content, read_by=self.spec))
 
     async def learn(self, answered: Answered, size: int) -> Shape:
-        """The shape of the answer's records. It is learned from them if there are enough. `size`: the size of the
+        """The shape of the answer's records, learned from them once enough were collected. `size`: the size of the
         response in bytes."""
         if not self.learns:
             return self.shape

@@ -9,7 +9,7 @@ from gateway.upstreams.registry import upstream_of
 
 
 def _probes() -> list[Probe]:
-    """The APIs that have at least one callable operation."""
+    """The probes of the APIs that have at least one callable operation."""
     from gateway.connectors.openapi.models import ImportedOperation
     from gateway.upstreams.models import UpstreamApi
 

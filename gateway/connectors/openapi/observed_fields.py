@@ -89,7 +89,7 @@ def learn(operation: int, records: Sequence[Mapping[str, Any]]) -> Mapping[str, 
 
 
 def _write(unknown: QuerySet[ImportedOperation], **values: Any) -> bool:
-    """Whether there was anything to write."""
+    """Writes the values, and returns whether there was a row to write."""
     with transaction.atomic():  # a savepoint, so that a failure does not break the caller's transaction
         is_written = unknown.update(**values) > 0
         if is_written:

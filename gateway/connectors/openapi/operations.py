@@ -94,7 +94,7 @@ def _make(
 
 
 def operation_of(row: ImportedOperation, connection: Connection, opened_by: str | None) -> Operation:
-    """`opened_by`: the tool that fetches one of its rows."""
+    """The catalogue's operation for a stored one. `opened_by`: the tool that fetches one of its rows."""
     calling = calling_of(row, connection, opened_by)
     spec, name, shape = calling.spec, calling.name, calling.shape
     opening = spec.opened_by if opened_by else None

@@ -15,7 +15,7 @@ from gateway.connectors.tools.names import Names
 from gateway.connectors.tools.parsed_query import ParsedQuery
 from gateway.connectors.tools.words import singular
 
-ARGUMENT = 0.4  # weight of a word in an argument's name: the channel whose messages are listed
+ARGUMENT = 0.4  # weight of a query's word that is only in the name of an argument, such as the channel of messages
 PART = 0.15  # how much each part of a tool's path lowers the trait `short`
 
 Meant = Sequence[Mapping[str, float]]
@@ -31,7 +31,7 @@ class Traits:
     verb: float  # it has the verb of the query
     does: float  # it does what is asked
     shape: float  # its path is that of a list or of a single row, whichever the query wants
-    implied: float  # it has a word that the query implies: "me", of my videos
+    implied: float  # it has a word that the query implies, such as "me" for "my videos"
     short: float  # its path is short
 
 

@@ -11,12 +11,12 @@ from gateway.connectors.tools.words import MINE, root, singular
 # The weight of a related word, relative to the query's own word.
 SAME_ROOT = 0.85
 SYNONYM = 0.8
-BESIDE = 0.6  # a synonym of a word that tools also have
+BESIDE = 0.6  # a synonym, if some tool has the query's own word
 SYNONYM_ROOT = 0.6
 BEGINNING = 0.6
 SIMILAR_SPELLING = 0.6
 COMPOUND = 0.5  # a word that begins or ends with the query's word: mypermissions, for permissions
-OTHER_THAN_AGENT = 0.7  # following, where followers are wanted
+OTHER_THAN_AGENT = 0.7  # a word such as "following", where followers are wanted
 
 SHORTEST_PART = 4  # letters of a word that a compound begins or ends with
 SHORTEST_BEGINNING = 3  # letters

@@ -20,7 +20,7 @@ WEIGHTS: Mapping[str, float] = {
     "parameters": 0.3,
     "tags": 0.2,
 }
-K, B = 1.2, 0.75  # BM25's
+K, B = 1.2, 0.75  # BM25's parameters
 
 
 class Texts:

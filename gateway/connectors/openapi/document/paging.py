@@ -28,8 +28,8 @@ class Paging:
     """`size` and `position` are names of upstream's parameters; `start` is the number of the first page or row. `next`,
     `has_more` and `total` are dotted paths in the response; `total` may also be "header:x-total-count". Unknown values
     are empty. With the styles OFFSET and PAGE, `next` only shows whether there are more pages. With LAST_ID, `key` is
-    the path of a row's id, if it is not "id", and `backwards` the parameter for rows before an id, by which a list
-    that begins with its newest row is paged."""
+    the path of a row's id, if it is not "id", and `backwards` the parameter for rows before an id, which pages a list
+    that begins with its newest row."""
 
     style: PagingStyle
     size: str = ""

@@ -238,7 +238,7 @@ class _OperationReader:
         return lean
 
     def _loosen(self, arguments: _Arguments) -> None:
-        """Allows any value for arguments whose schema is invalid, since it cannot validate them."""
+        """Allows any value for arguments whose schema is invalid, since such a schema cannot validate them."""
         for name, schema in arguments.schemas.items():
             if not is_valid_schema(schema):
                 described = schema.get("description")

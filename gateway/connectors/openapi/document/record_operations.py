@@ -76,7 +76,7 @@ def _key(parameter: str, listing: DocumentedOperation, wanted: Mapping[str, Any]
 
 
 def _noun(path: str) -> list[str]:
-    """["order"] for /v1/orders"""
+    """The words of the path's last segment, in the singular: ["order"] for /v1/orders."""
     last = path.rstrip("/").rpartition("/")[2]
     found = words(re.sub(r"\.\w+$", "", last))
     return [*found[:-1], *map(singular, found[-1:])]

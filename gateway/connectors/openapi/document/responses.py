@@ -48,8 +48,8 @@ class DocumentedResponse:
         return bool(self.media_types) and all(each in _PLAIN_TEXT for each in self.media_types)
 
     def is_undocumented(self, *, is_paged: bool) -> bool:
-        """Whether the document leaves open whether the response is a list or a record. `is_paged`: see `rows`; if it is
-        true, status fields alone, such as `ok`, do not decide it."""
+        """True if the document does not say whether the response is a list or a record. `is_paged`: see `rows`; if it
+        is true, status fields alone, such as `ok`, do not decide it."""
         may_be_json = not self.media_types or any(map(_JSON.fullmatch, self.media_types))
         own = [name for name in self.properties() if not (is_paged and _is_usual_beside_rows(name))]
         tells = own or "additionalProperties" in self.whole or variants(self.whole)

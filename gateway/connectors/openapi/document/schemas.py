@@ -217,7 +217,7 @@ def is_valid_schema(schema: Mapping[str, Any]) -> bool:
 
 
 def is_valid(schema: Mapping[str, Any], value: Any) -> bool:
-    """False also for an invalid schema, and for a value that JSON cannot represent."""
+    """Whether the value is valid. Also False for an invalid schema, and for a value that JSON cannot represent."""
     try:
         return jsonschema_rs.is_valid(dict(schema), value, validate_formats=True)
     except ValueError:

@@ -84,7 +84,7 @@ def _by_id(operation_id: str, method: str, path: str) -> list[str]:
 
 
 def _by_path(method: str, path: str, kind: Kind) -> list[str]:
-    """list_customers, get_customer, create_customer, capture_charge."""
+    """The words of a name such as list_customers, get_customer, create_customer or capture_charge."""
     segments = _segments(path)
     nouns = [segment for segment in segments if "{" not in segment]
     if not nouns:

@@ -219,8 +219,8 @@ def _free_name(name: str, taken: Container[str]) -> str:
 
 
 def api_name_problem(name: str) -> str | None:
-    """Why no API can be imported under this name, or None: its tools would look like Sluice's own or another
-    source's."""
+    """Why no API can be imported under this name, for example because its tools would look like another source's; None
+    if one can."""
     if name in {each.name for each in connectors()}:
         return f"Sluice itself uses the name {name}. Choose another, such as {name}_api."
     catalogue.refresh()

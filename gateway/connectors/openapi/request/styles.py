@@ -20,7 +20,7 @@ def text(value: Any) -> str:
 
 
 def encoded(value: Any, safe: str = "") -> str:
-    """Raises UnicodeEncodeError for a lone surrogate."""
+    """The value as percent-encoded text. Raises UnicodeEncodeError for a lone surrogate."""
     return quote(text(value), safe=safe)
 
 

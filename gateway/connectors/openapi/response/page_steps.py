@@ -177,13 +177,13 @@ def _total(paging: Paging, answer: Response, body: Any) -> int | None:
 
 
 def linked(answer: Response) -> str:
-    """The URL of the Link header's rel="next" (RFC 8288)."""
+    """The URL of the Link header's rel="next" (RFC 8288); empty if there is none."""
     links = _LINK.findall(answer.headers.get("link", ""))
     return next((url for url, parameters in links if _NEXT.search(parameters) and not _IS_EMPTY.search(parameters)), "")
 
 
 def _url(stated: Any) -> str:
-    """The URL of a link, which may be an object with `href`."""
+    """The URL of a link, which may be an object with `href`; empty if it is not a URL."""
     link = stated.get("href") if isinstance(stated, dict) else stated
     return link if isinstance(link, str) and _A_URL.match(link) else ""
 
