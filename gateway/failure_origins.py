@@ -1,5 +1,5 @@
-"""The party that has to act on a failed call, by the error's reason. A reason that is not declared here fails a
-test."""
+"""Maps the reason of an error to the party that has to act on the failed call. A reason that is not declared here fails
+a test."""
 
 from collections.abc import Mapping
 

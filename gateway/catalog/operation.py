@@ -16,7 +16,7 @@ from gateway.catalog.definition import ToolDefinition
 
 @runtime_checkable
 class NativeResult(Protocol, metaclass=CheckedOncePerClass):
-    """An upstream's answer in MCP's own form, which builds the call's answer itself."""
+    """An upstream's answer in MCP's own form. It builds the call's answer itself."""
 
     def answer(self, request: AnswerRequest, policy: Policy, protect: Callable[[Payload], Envelope]) -> Envelope:
         """The answer. `protect` redacts and protects a payload for the same request. Blocks. Raises CallError."""

@@ -1,4 +1,4 @@
-"""The server's instructions: how to use its answers. They name only tools that the client can call."""
+"""The server's instructions: how to use its answers. Only tools that the client can call are named."""
 
 from collections.abc import Container
 

@@ -17,7 +17,7 @@ START_SECONDS = 10
 @contextmanager
 def worker_and_beat() -> Iterator[None]:
     """Runs both in threads. On exit, lets running tasks finish."""
-    os.environ["CELERY_SKIP_CHECKS"] = "true"  # as in serve.py, because they would load every page
+    os.environ["CELERY_SKIP_CHECKS"] = "true"  # as in serve.py: Django's checks would load every page
     ready = threading.Event()
     worker = WorkController(
         app=app,

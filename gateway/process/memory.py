@@ -10,7 +10,8 @@ GARBAGE_THRESHOLD = 10_000
 
 
 def keep_what_is_loaded() -> None:
-    """Excludes loaded modules from garbage collection, because they live as long as the process. Then enables it."""
+    """Excludes loaded modules from garbage collection, because they live as long as the process. Then enables
+    the collector."""
     gc.freeze()
     gc.set_threshold(GARBAGE_THRESHOLD)
     gc.enable()

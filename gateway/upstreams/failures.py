@@ -1,6 +1,6 @@
-"""Builds the errors of failed exchanges: which upstream, what happened, what to do next. They never contain the
-upstream's address, query or credentials. They repeat its message only after cleaning: short, printable, without
-secrets."""
+"""Builds the errors of failed exchanges: which upstream, what happened, what to do next. The errors never contain the
+upstream's address, query or credentials. They repeat the upstream's message only after cleaning: short, printable,
+without secrets."""
 
 import re
 import unicodedata

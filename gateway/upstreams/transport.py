@@ -48,7 +48,7 @@ CHUNKED = "chunked"
 
 STEP = 256 * 1024  # bytes read before other tasks of the loop run
 PIECE_COST = 2048  # bytes that each piece adds to the count for STEP, because even a tiny piece takes time
-# By OpenSSL's X509_V_ERR codes. OpenSSL's own messages are not shown, because they may contain the host's name.
+# OpenSSL's X509_V_ERR code → words. OpenSSL's own messages are not shown, because they may contain the host's name.
 CERTIFICATE_PROBLEMS = {
     9: "it is not valid yet",
     10: "it has expired",

@@ -21,7 +21,7 @@ UNREAD_BYTES = 4 * 2**20  # a listener with more unread bytes is disconnected
 
 
 class Memory:
-    """Values by key. Each may expire."""
+    """Maps keys to values, each of which may expire."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
