@@ -39,7 +39,8 @@ def measured(stage: Stage, groups: Sequence[str], amounts: Amounts) -> BenchRun:
 
 
 def measured_twice(stage: Stage, groups: Sequence[str], amounts: Amounts) -> BenchRun:
-    """Measures again the rows that seem slower than the committed figures: another program may have slowed them."""
+    """Measures groups with rows that seem slower than the committed figures again, because another program may have
+    slowed them."""
     committed, run = read(gate.COMMITTED), measured(stage, groups, amounts)
     slower = {each.row for each in gate.compare(committed, run) if each.is_regression}
     again = measured(stage, [name for name in groups if slower.intersection(GROUPS[name].rows)], amounts)

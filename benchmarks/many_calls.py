@@ -247,7 +247,7 @@ def now() -> datetime:
 
 
 def fill_gap(since: datetime, until: datetime, count: int) -> int:
-    """`count` calls between two moments, with their marks."""
+    """Stores `count` calls between two moments, and marks their buckets. Returns `count`."""
     chance = random.Random(since.timestamp())  # noqa: S311
     times = sorted(since + (until - since) * chance.random() for _ in range(count))
     write(Generator(int(since.timestamp())).rows(times))

@@ -41,7 +41,7 @@ class StartedProgram:
 
     def until_printed(self, pattern: str) -> str:
         """Waits until the output contains the pattern; returns the output. Raises RuntimeError if the program ends
-        before, or prints nothing in time."""
+        first, or does not print the pattern in time."""
         assert self.process.stdout is not None
         printed, deadline = b"", time.monotonic() + START_SECONDS
         while not re.search(pattern.encode(), printed):
@@ -97,7 +97,7 @@ def free_port() -> int:
 
 
 def family(pid: int) -> list[int]:
-    """The process and all its descendants."""
+    """The ids of the process and of all its descendants."""
     children = Path(f"/proc/{pid}/task").glob("*/children")
     return [pid, *(each for listed in children for child in listed.read_text().split() for each in family(int(child)))]
 

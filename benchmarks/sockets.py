@@ -72,7 +72,7 @@ async def _idle(server: BenchServer, count: int) -> None:
 
 
 async def _cycles(server: BenchServer, count: int) -> None:
-    """Memory growth over many connections that make a call and are then closed or aborted."""
+    """Memory growth over many connections that send a call and are closed or aborted before its answer is read."""
     await _some_cycles(server, count // 10)
     before = resident_mb(server.pid)
     await _some_cycles(server, count)

@@ -57,7 +57,7 @@ class PendingCall(Protocol):
     def measured(self) -> Measurement: ...
 
     def after_storing(self) -> None:
-        """Called once after `store` has stored or dropped the call; never if the writer drops it from its queue."""
+        """Called once after `store` has stored or dropped the call; not if the writer itself drops it."""
 
 
 def store(calls: Sequence[PendingCall]) -> StoreResult:

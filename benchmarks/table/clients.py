@@ -147,7 +147,8 @@ class LoadClients:
     calls: tuple[Call, ...]
 
     async def repeat(self, times: int, work: Work, seconds: list[float]) -> float:
-        """Each client makes this many calls; `seconds` gets the duration of each call. Returns the duration of all."""
+        """Each client makes `times` calls. The duration of each call is added to `seconds`. Returns the duration of
+        all calls together."""
         loop = asyncio.get_running_loop()
 
         async def one(call: Call) -> None:

@@ -30,8 +30,8 @@ class TableFigure:
         return statistics.median(self.values)
 
     def ratio(self, yardstick: str) -> float | None:
-        """The best block compared with the yardstick's best; without a yardstick, the best itself. None: not
-        measured."""
+        """The best block compared with the yardstick's best; without a yardstick, the best itself. None: the
+        yardstick was not measured."""
         if not yardstick:
             return self.best
         return self.best / min(self.beside[yardstick]) if yardstick in self.beside else None

@@ -32,7 +32,7 @@ from benchmarks.table.stage import Stage
 MANY_CLIENTS, MANY_TOOLS = 64, 600
 USED_BLOCKS = 5
 EQUAL_WEIGHT, YARDSTICK_WEIGHT = 8, 4
-STORED_SECONDS = 30  # until the figures of all calls are stored
+STORED_SECONDS = 30  # how long to wait until all calls are stored
 Figures = dict[str, TableFigure]
 
 

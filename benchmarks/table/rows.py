@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 FASTMCP, SDK, BARE = "FastMCP", "raw SDK", "bare route"
 FEW_TOOLS, PLAIN_VIEW, ONE_WORKER, FASTMCP_P50 = "2 tools", "plain view", "one worker", "FastMCP's p50"
-FASTMCP_LIST_MS = 3.45  # on the machine where the goals in milliseconds were set
+FASTMCP_LIST_MS = 3.45  # the cost of FastMCP's list on the machine where the goals in milliseconds were set
 
 
 @dataclass(frozen=True, slots=True)

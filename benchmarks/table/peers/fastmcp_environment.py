@@ -1,4 +1,4 @@
-"""Installs FastMCP into its own environment, because its requirements need not fit Sluice's."""
+"""Installs FastMCP into its own environment, because its requirements may conflict with Sluice's."""
 
 import subprocess
 import sys
@@ -11,7 +11,8 @@ ENVIRONMENT = ROOT / ".venv" / "peers"
 
 
 def python(environment: Path = ENVIRONMENT) -> Path:
-    """Its interpreter, installed if the lock has changed. Raises subprocess.CalledProcessError."""
+    """The interpreter of the environment, which is installed first if it is missing or the lock has changed. Raises
+    subprocess.CalledProcessError."""
     interpreter, stamp = environment / "bin" / "python", environment / "installed.lock"
     if not stamp.exists() or stamp.read_bytes() != LOCK.read_bytes():
         print("Installing FastMCP (about a minute, once) …", file=sys.stderr)

@@ -25,7 +25,7 @@ from gateway.threads.limits import on_thread
 from telemetry import wording
 
 LIMIT_KEY = "preview"  # previews share one concurrency limit
-SHOWN = 200_000  # characters of an answer
+SHOWN = 200_000  # the most characters of an answer that are shown
 
 
 @dataclass(frozen=True, slots=True)

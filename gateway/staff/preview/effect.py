@@ -18,8 +18,8 @@ from gateway.staff.preview.sizes import RecordedSize, recorded_sizes
 from telemetry.queries import Selection
 from telemetry.queries.selection import DimensionFilter
 
-RENDER_SECONDS = 0.3  # for answers that are computed again
-MOST_BLOCKS = 2  # of a snapshot that is computed again: some hundred rows
+RENDER_SECONDS = 0.3  # after this time, no further answer is computed again
+MOST_BLOCKS = 2  # of a snapshot whose answer is computed again: some hundred rows
 
 
 def effect(scope: BudgetScope, now: Budgets, new: Budgets) -> Forecast:

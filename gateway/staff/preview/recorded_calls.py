@@ -40,7 +40,7 @@ class RecordedCall:
 
 
 def recorded_calls(operation: Operation, *, may_see_values: bool) -> Sequence[RecordedCall]:
-    """The newest of these calls, newest first."""
+    """The newest calls of the tool that can be answered again, newest first."""
     now = timezone.now()
     calls = select(Span.of(now - MONTH, now), Selection().and_also(tool=operation.name))
     records = calls.exclude(outcome=CallOutcome.ERROR).order_by("-created_at", "-pk")[:NEWEST]

@@ -9,7 +9,7 @@ from context_protection.layers.arms import Arm
 from gateway.staff.rollouts.assignment import is_included
 from gateway.staff.rollouts.models import IN_FORCE, Rollout
 
-LARGEST = 10_000  # callers that a chooser caches
+LARGEST = 10_000  # the most callers that a chooser caches
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class CallerFigures:
     oversized: int = 0
     slow: int = 0
     latencies: list[float] = field(default_factory=list)
-    chains: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)  # by page: items sent, rows found
+    chains: dict[str, dict[int, tuple[int, int]]] = field(default_factory=dict)  # chain → page → (sent, found)
 
     def add(self, call: Mapping[str, Any]) -> None:
         self.calls += 1

@@ -26,7 +26,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_tools(text: str) -> str:
-    """Names of tools and patterns, separated by commas. Raises ValidationError for a tool that does not exist."""
+    """Checks the names of tools and patterns in a text. Raises ValidationError for a tool that does not exist."""
     for name in (each.strip() for each in text.split(",")):
         if name and "*" not in name and name not in declared:
             close = nearest(name, declared)

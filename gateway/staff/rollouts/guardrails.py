@@ -9,8 +9,8 @@ from gateway.staff.rollouts import statistics
 from gateway.staff.rollouts.figures import FEW_CALLERS, CallerFigures, Side, Sides
 from gateway.staff.rollouts.statistics import ConfidenceInterval
 
-Counts = tuple[int, int]  # calls of a kind, of all
-# A rollout is rolled back at once if its share of errors exceeds the control's by both of these, after so many calls.
+Counts = tuple[int, int]  # (calls of a kind, all calls)
+# A rollout is rolled back at once if, after AT_ONCE calls, its share of errors exceeds the control's by both of these.
 MANY_MORE = 2.0  # times the control's share
 POINTS_MORE = 0.05  # above the control's share
 AT_ONCE = 50  # calls
@@ -43,8 +43,9 @@ GUARDRAILS: Mapping[str, GuardrailDeclaration] = {
 
 @dataclass(frozen=True, slots=True)
 class GuardrailReading:
-    """`control` and `treated`: shares of all calls; None if there was none. `difference`: by caller. `is_sure`: the
-    rise exceeds the limit by more than callers differ among themselves."""
+    """`control` and `treated`: shares of all calls; None if there was none. `difference`: by caller or by call, as the
+    basis says; without a basis, the treated share. `is_sure`: the rise exceeds the limit by more than callers differ
+    among themselves."""
 
     name: str
     title: str

@@ -16,7 +16,7 @@ from telemetry.pages.shell import show
 
 @dataclass(frozen=True, slots=True)
 class NewPage:
-    """`form` has a field `reason`, and saves a model with a `name`. `made`: the URL name of the page of that name."""
+    """`form` has a field `reason`, and saves a model with a `name`. `made`: the URL name of the saved draft's page."""
 
     form: type[forms.ModelForm]  # type: ignore[type-arg]
     template: str

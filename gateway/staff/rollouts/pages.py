@@ -203,7 +203,7 @@ def _previews(found: Rollout) -> list[tuple[str, str]]:
 
 
 def _first_step_words(found: Rollout, callers: int) -> str:
-    """Why the first step has more callers than its share; "" if it has not."""
+    """Why the first step has more callers than its share; "" if it does not."""
     is_first = found.state == RolloutState.DRAFT or (found.is_in_force and found.step == 0)
     share = found.steps[0]
     if not is_first or not callers or share * callers >= 50:

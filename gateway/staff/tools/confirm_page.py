@@ -28,7 +28,7 @@ from telemetry.states import State
 
 SAVE = "save"
 NOTHING_TO_SAVE = "Nothing to save: you have not ticked or unticked a tool."
-SHOWN_NAMES = 5  # tools or keys named in one cell
+SHOWN_NAMES = 5  # the most tools named in one cell
 KEYS_NOTE = "Keys that see no difference are left out, such as those with a tool set that has none of these tools."
 TOOLS = (
     TableColumn("tool", "Tool", is_number=False),

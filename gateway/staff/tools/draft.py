@@ -19,7 +19,8 @@ SWITCHES: tuple[type[ToolSwitch], ...] = (ConnectorSwitch, ImportedOperation, Mc
 
 @dataclass(frozen=True, slots=True)
 class SwitchDraft:
-    """`seen`: whether each row was on when the draft was begun. `ticked`: the rows that would be on. Rows by key."""
+    """`seen`: row's key → whether it was on when the draft was begun. `ticked`: the keys of the rows that would be
+    on."""
 
     seen: Mapping[str, bool] = field(default_factory=dict)
     ticked: frozenset[str] = frozenset()
@@ -31,7 +32,7 @@ class SwitchDraft:
 
     @property
     def changes(self) -> dict[str, bool]:
-        """The rows that would be switched, and whether they would be on."""
+        """Row's key → whether it would be on, for the rows that would be switched."""
         return {key: key in self.ticked for key, was_on in self.seen.items() if (key in self.ticked) != was_on}
 
     def wants(self, switch: ToolSwitch) -> bool:

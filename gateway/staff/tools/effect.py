@@ -44,7 +44,7 @@ class ListEffect:
 
 @dataclass(frozen=True, slots=True)
 class KeyEffect:
-    """What changes for a key. `gains` and `loses`: tools that it may call."""
+    """What changes for a key. `gains`: tools that it may call only then; `loses`: only now."""
 
     key: str
     gains: Sequence[str]
@@ -96,7 +96,7 @@ def list_effect(found: ListForecast) -> ListEffect:
 
 
 def key_effects(found: ListForecast, plan: SwitchPlan) -> list[KeyEffect]:
-    """The keys for which something changes, by name."""
+    """The effects on those keys for which something changes, sorted by key."""
     on = [tool.name for tool in plan.tools_on if tool.has_effect and not tool.is_on]
     off = [tool.name for tool in plan.tools_off if tool.is_on]
     callers = sorted(found.keys.by_id.values(), key=lambda each: each.name)

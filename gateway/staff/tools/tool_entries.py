@@ -45,7 +45,7 @@ class ToolEntry:
 
 
 def tool_entries() -> Iterator[ToolEntry]:
-    """Tools that search for tools belong to the gateway, and are left out, as in a list that has all tools. Queries the
+    """All tools except the gateway's search tools, which clients get only in place of the full list. Queries the
     database. Raises StoreUnavailable."""
     switches = {row.tool: (connector.name, row) for connector in connectors() for row in connector.switches()}
     of_connectors = {each.connector: each for each in ConnectorSwitch.objects.all()}

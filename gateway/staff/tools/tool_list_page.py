@@ -172,7 +172,7 @@ def _ticks(shown: Table) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class MonthFigures:
-    """The calls of each tool in the last `days` days, for which there are figures."""
+    """`by_tool`: tool → figures of its calls in the last `days` days, without tools that had none."""
 
     by_tool: Mapping[str, CallFigures]
     days: float
