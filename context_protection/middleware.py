@@ -6,8 +6,8 @@ Each GET has one policy, which WalkPagination and ProtectedJSONRenderer apply to
 responses that those two have protected. It protects every other JSON response: lists are paged, objects become previews
 with sections. Streams, other media types and statuses other than 200 pass unchanged.
 
-CONTEXT_PROTECTION_RECORDER names a callable that is called for every protected response, with the keyword arguments
-of `_report`.
+CONTEXT_PROTECTION_RECORDER names a callable that is called for every protected response and every error of protection,
+with the keyword arguments that `_report` returns.
 """
 
 import logging

@@ -93,7 +93,8 @@ class TokenBudget(PolicySettings):
         return {name: getattr(self, name) for name in SETTINGS}
 
     def clean(self) -> None:
-        """Rejects values that are invalid in combination with the other settings in effect."""
+        """Rejects values that this scope cannot have, or that are invalid together with the other settings in effect.
+        Strips texts; an empty one is inherited."""
         if self.operation and self.connector:
             sentence = "Choose an operation or a connector, not both: an operation has one connector."
             raise ValidationError({"connector": sentence})

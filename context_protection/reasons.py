@@ -7,7 +7,7 @@ from django import forms
 from django.db import models
 
 REASON = "change_reason"  # the name of the form's field
-LONGEST_REASON = 100  # characters, as wide as django-simple-history's column
+LONGEST_REASON = 100  # characters; the width of django-simple-history's column
 REASON_NEEDED = "Give a reason. History keeps it with this change."
 
 

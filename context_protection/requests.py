@@ -81,7 +81,7 @@ def is_sealed(cursor: str | None) -> bool:
 
 def answer_request_of(request: Any, form: tuple[str, ...], *, any_cursor: bool = False) -> AnswerRequest:
     """Builds the request for protection from the query. A cursor that is not ours is an argument of the view; with
-    `any_cursor`, every cursor is treated as ours. Raises CallError (cursor, limit)."""
+    `any_cursor`, every cursor is treated as ours. Raises CallError (cursor, limit, pages)."""
     query = protection_of(request).query
     cursor = query.get("cursor")
     resumes = cursor is not None and (any_cursor or is_sealed(cursor))

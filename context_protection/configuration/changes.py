@@ -21,7 +21,7 @@ from simple_history.signals import post_create_historical_record
 from context_protection.core.redaction import redact_text
 
 LONGEST = 200  # characters of a value
-IN_ADDRESS = re.compile(r"(?<=://)[^\s/@]+(?=@)")  # user name and password
+IN_ADDRESS = re.compile(r"(?<=://)[^\s/@]+(?=@)")  # user name and password in a URL
 ABSENT = "-"  # in a difference: no value
 KINDS = {"+": "created", "~": "changed", "-": "deleted"}
 # Fields that change whenever a secret changes. Histories omit the secret itself, so only the fact is logged.
@@ -34,8 +34,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of one object. `how`: created, changed or deleted. `by`: the user or, without one, this process's
-    management command. `differences`: the name, old value and new value of each changed field, without secrets."""
+    """A change of one object. `how`: created, changed or deleted. `by`: the user, else this process's management
+    command, else "". `differences`: the name, old value and new value of each changed field, without secrets."""
 
     instance: models.Model
     version: Any  # an entry of its history

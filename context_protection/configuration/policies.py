@@ -65,8 +65,7 @@ def with_last_good(saved: Budgets) -> Budgets:
 
 
 def policy_for(operation: str, caller: str = "") -> Policy:
-    """The current policy: the same object until ops change a budget. `caller`: the name of an API key, to apply its own
-    budgets and arm."""
+    """The current policy. `caller`: the name of an API key, whose own budgets and arm then apply."""
     return budgets().policy(operation, caller)
 
 
@@ -81,7 +80,7 @@ def current() -> Budgets | None:
 
 
 def last_policy_for(operation: str, caller: str = "") -> Policy:
-    """The last loaded policy. Never blocks, so the event loop may call it."""
+    """The last loaded policy, or the defaults if none was loaded. Never blocks, so the event loop may call it."""
     held = _live.held
     return DEFAULTS if held is None else held.policy(operation, caller)
 

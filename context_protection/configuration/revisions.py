@@ -2,9 +2,9 @@
 current number without a database query.
 
 Embedded deployments use the mtime of a file beside the database. One stat takes a microsecond, so the very next call in
-any process sees a change. Production uses a database row that is announced over Redis. A save returns when every
-listening process has read the new number, so the very next call sees it there too. In case an announcement is lost, all
-processes also poll every second.
+any process sees a change. Production uses a database row that is announced over Redis. A save waits up to
+ANNOUNCE_SECONDS for every listening process to read the new number, so that the very next call sees it there too. In
+case an announcement is lost, all processes also poll every second.
 """
 
 import logging
@@ -55,7 +55,7 @@ class Revisions(Protocol):
     @property
     def confirmed(self) -> tuple[int, int] | None:
         """How many processes have confirmed this process's last announcement, and how many listen. None if nothing was
-        announced: each process then finds the change by itself."""
+        announced; other processes then notice the change when they next read the number."""
 
     def current(self) -> int: ...
 

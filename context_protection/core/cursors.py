@@ -28,9 +28,7 @@ from context_protection.core.compression import compress, decompress
 from context_protection.core.errors import InvalidCursor, InvalidHandle, StoreUnavailable, invalid_cursor
 
 TTL = 660  # seconds that a cursor is valid: the promised ten minutes and a minute of grace
-ISSUE_STEP = (
-    60  # seconds; a cursor's time of issue is rounded down to a multiple. TTL's minute of grace makes up for it
-)
+ISSUE_STEP = 60  # seconds; a time of issue is rounded down to a multiple, and TTL's minute of grace makes up for it
 CLOCK_SKEW = 60  # seconds by which the clock of the process that issued a cursor may be ahead
 LIFETIME = 3600  # seconds; a snapshot and its handle live at least this long after their last use
 ORIGIN_LIFETIME = 7 * 86_400  # seconds that a snapshot's call stays stored, so that errors can name it
@@ -54,9 +52,7 @@ class Snapshot:
     taken_at: float  # when the snapshot was taken, Unix seconds
     expires_at: float
     first_block: bytes = field(default=b"", repr=False)
-    in_table: bool = field(
-        default=False, compare=False
-    )  # True: it is in the table, and a store with a cache skips the cache
+    in_table: bool = field(default=False, compare=False)  # True: it is in the table, so a store skips its cache
     is_stored: bool = field(default=True, compare=False)  # False: storing failed, so its id finds nothing
 
     @property

@@ -12,7 +12,7 @@ from context_protection.core.errors import InvalidArgument
 from context_protection.core.folding import fold
 
 MAX_PATTERN_CHARS = 500
-SECONDS = 2.0  # that one search may take
+SECONDS = 2.0  # how long one search may take
 WINDOW, OVERLAP = 20_000, 1_000  # characters of a long text that a regex sees at a time, and that two windows share
 MAX_STEPS = 20_000  # steps of a pattern after each {n} is expanded
 # Recursion takes unbounded memory; verbose mode (x) hides repetitions from _steps.
@@ -32,8 +32,8 @@ class Pattern(Protocol):
 
 
 def pattern(text: str | None = None, expression: str | None = None) -> Pattern:
-    """The pattern for `text` or `regex`. In `text`, case and accents are ignored. Raises InvalidArgument unless exactly
-    one of them is given and valid."""
+    """The pattern for `text`, without case and accents, or for the regular `expression`. Raises InvalidArgument unless
+    exactly one of them is given and valid."""
     if (text is None) == (expression is None):
         advice = "Set text to a word." if text is None else "Leave regex out."
         raise invalid("text", text, "Give either text or regex.", "one of text and regex", advice)
@@ -44,7 +44,8 @@ def pattern(text: str | None = None, expression: str | None = None) -> Pattern:
 
 
 def words(text: str, parameter: str) -> Pattern:
-    """The pattern for texts that contain all words of `text`, in any order. Raises InvalidArgument."""
+    """The pattern for texts that contain all words of `text`, in any order. Raises InvalidArgument if `text` is too
+    long, or has no word."""
     return _plain(parameter, text, text.split())
 
 
@@ -111,7 +112,7 @@ def _steps(expression: str) -> int:
 @dataclass(frozen=True, slots=True)
 class _Plain:
     """Matches a text that contains all needles anywhere. The match is the whole phrase if the text has it, else the
-    first needle. All are folded. `in_json`: the needles as JSON writes them in a string; None if it cannot."""
+    first needle. All are folded. `in_json`: each needle as JSON writes it in a string; None if it cannot."""
 
     phrase: str
     needles: tuple[str, ...]

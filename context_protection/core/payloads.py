@@ -30,7 +30,7 @@ class Page(Protocol):
 
     @property
     def field_count(self) -> int:
-        """The top-level fields of the widest row."""
+        """The number of top-level fields of the widest row."""
 
     @property
     def note(self) -> Mapping[str, Any]:
@@ -63,9 +63,10 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class RowOptions:
-    """Rendering options of rows: their key, and whether they may be condensed to the fields of their shape.
-    `follow_up`: an earlier answer has already counted the baseline of these rows. `always_handle`: even a complete
-    answer names its stored result. `fills_pages`: without a limit, a page has as many rows as the budget allows."""
+    """Rendering options of rows. `key`: the member of the answer that holds them. `condensable`: they may be condensed
+    to the fields of their shape. `follow_up`: an earlier answer has already counted the baseline of these rows.
+    `always_handle`: even a complete answer names its stored result. `fills_pages`: without a limit, a page has as many
+    rows as the budget allows."""
 
     key: str = "items"
     condensable: bool = True
@@ -242,7 +243,7 @@ def with_loss_note(meta: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_note(meta: Mapping[str, Any], text: str) -> Mapping[str, Any]:
-    """`meta` with the sentence `text` added to its notes, unless it is empty."""
+    """`meta` with the sentence `text` added to its notes; unchanged if `text` is empty."""
     return {**meta, "notes": [*meta.get("notes", ()), text]} if text else meta
 
 
@@ -271,9 +272,9 @@ class Envelope:
     `original_tokens`: the tokens of the payload, before protection. `baseline_tokens`: what an API without protection
     would have sent for this call; None: the same as `original_tokens`; 0: an earlier answer has already counted it.
     `oversized`: in its requested form the answer exceeded its budget, and paging or chunking did not already limit it
-    (FR-030). `total_rows`: all rows of the list, sent or not (0: unknown, or no list). `chain`: the snapshot whose
-    pages are read one after another; empty for an answer without further pages. `page`: its place in the chain, from 1
-    (0: no list, or unknown)."""
+    (FR-030). `total_rows`: all rows of the list, sent or not (0: unknown, or no list). `chain`: the id of the snapshot
+    that this and other pages come from; empty if there is none. `page`: the number of the page, from 1 (0: unknown, or
+    the answer has no pages)."""
 
     body: bytes
     outcome: str

@@ -47,7 +47,7 @@ _SECTION = f"{_NAME}={_FIELD}(,{_FIELD})*"
 SECTIONS = f"({_SECTION}(;{_SECTION})*)?"  # money=price,tax*; guest=guest*
 
 
-NOTHING = "none"  # as withheld_fields: withholds nothing, although a wider scope does
+NOTHING = "none"  # as withheld_fields: nothing is withheld, even if a wider scope withholds fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def resolve(kind: Kind, layers: Iterable[Mapping[str, Any]]) -> Policy:
 
 
 def problems(policy: Policy) -> list[Problem]:
-    """All invalid settings of a resolved policy; an empty list if there are none."""
+    """The invalid settings of a resolved policy or, if there are none, its contradictions."""
     found = [problem for each in SETTINGS.values() if (problem := each.problem(getattr(policy, each.name)))]
     return found or _contradictions(policy)
 

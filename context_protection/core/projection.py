@@ -47,7 +47,8 @@ def _present(value: dict[str, Any], tree: dict[str, Wanted]) -> Iterator[tuple[s
 
 
 def resolves(value: Any, path: str) -> bool:
-    """Whether `path` exists in `value`. Any path below an empty list or a null counts as existing."""
+    """Whether `path` exists in `value`. Below a null, any path counts as existing; below an empty list, any that begins
+    with `*`."""
     for index, step in enumerate(steps := path.split(".")):
         if value is None:
             return True
@@ -81,7 +82,7 @@ def _column(values: Sequence[Any], steps: tuple[str, ...]) -> list[Any]:
 
 
 def _below_lists(values: Sequence[Any], steps: tuple[str, ...]) -> list[Any]:
-    """Like `_column`, for values that are lists. The first of `steps` is `*`."""
+    """Like `_column`, if some of the values are lists. The first of `steps` is `*`."""
     elements = [element for each in values if isinstance(each, list) for element in each]
     found = iter(_column(elements, steps[1:]))
     return [[*islice(found, len(each))] if isinstance(each, list) else _get(each, steps) for each in values]

@@ -22,7 +22,7 @@ class Breadth(IntEnum):
 @dataclass(frozen=True, slots=True)
 class BudgetScope:
     """All operations, those of a connector, those whose names match a pattern such as `nsip_*`, or one operation; for
-    all callers, or for the API key of one name.
+    all callers, or for the API key with one name.
 
     The most specific scope wins: all < connector < pattern (more letters win) < operation, and then the same four for
     the caller. A budget of a caller for all operations thus wins over a budget of all callers for one operation.

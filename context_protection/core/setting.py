@@ -69,7 +69,7 @@ class Setting:
     range: tuple[int, int] | None = None
     choices: Mapping[str, str] = field(default_factory=dict)
     pattern: str = ""  # a regular expression for the whole text; "" allows any text
-    item: str = ""  # a regular expression for each of the names in the text, which commas separate
+    item: str = ""  # a regular expression for each of the comma-separated names in the text
     example: str = ""  # a valid text, shown where the form of a text matters
     by_kind: Mapping[str, Value] = field(default_factory=dict)  # defaults that differ for a kind of operation
     if_empty: str = "–"  # shown where the value is the empty text

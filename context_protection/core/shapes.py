@@ -98,7 +98,7 @@ class Shape:
 
     @cached_property
     def by_source(self) -> dict[str, tuple[Field, ...]]:
-        """The canonical fields of each of upstream's top-level fields."""
+        """Upstream's path → the canonical fields that come from it."""
         groups: dict[str, tuple[Field, ...]] = {}
         for each in self.fields.values():
             groups[each.source] = (*groups.get(each.source, ()), each)
@@ -110,7 +110,7 @@ class Shape:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names that are valid in `fields`, as far as they are known without a record."""
+        """The canonical and documented names, sorted."""
         return sorted({*self.fields, *self.known})
 
     @cached_property
@@ -133,7 +133,7 @@ class Shape:
         return {}
 
     def in_sections(self, record: Mapping[str, Any]) -> dict[str, list[str]]:
-        """All top-level names of the record, by section. If a field of the record has a section's name, the section is
+        """Section → its top-level names in the record. If a field of the record has a section's name, the section is
         renamed, unless that field is all that the section holds."""
         groups: dict[str, list[str]] = {}
         for name in record:

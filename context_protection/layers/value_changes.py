@@ -25,7 +25,7 @@ class ValueChange:
 
     @property
     def words(self) -> str:
-        """ "4,000 → 8,000" """
+        """The change in words, such as "4,000 → 8,000"."""
         return f"{self._shown(self.before)} → {self._shown(self.after)}"
 
     def _shown(self, value: Any) -> str:

@@ -36,7 +36,7 @@ from context_protection.orm import sqlite
 from context_protection.orm.expressions import WHOLE, Bucketed, comparison, reduced, value
 
 SAMPLED = 25
-MAX_READ = 20_000  # rows
+MAX_READ = 20_000  # rows whose JSON one query may read
 
 sqlite.teach_all()
 

@@ -1,7 +1,7 @@
 """Short messages to all other processes that use the same shared store (shared_store.py). Nothing here blocks a call.
 
-Each topic has one follower. Values that are kept under a topic also reach processes that start later. Without a shared
-store, or before `start`, nothing is sent.
+In a process, each topic has one follower. Values that are kept under a topic also reach processes that start later.
+Without a shared store, or before `start`, nothing is sent.
 """
 
 import json
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import redis
 
 POLL_SECONDS = 1.0  # between two checks whether to stop listening
-RETRY_SECONDS = 0.5  # after the store could not be reached
-KEPT_SECONDS = 3600
+RETRY_SECONDS = 0.5  # pause after the store could not be reached
+KEPT_SECONDS = 3600  # how long the values of a topic are kept after the last one was stored
 
 Follower = Callable[[Any], None]
 Command = Callable[["redis.Redis"], object]
@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Topic:
-    """`heard` is called with each message of another process, `caught_up` with all values that are kept, by key,
-    whenever this process begins to listen. Both are called on the listening thread."""
+    """`heard` is called with each message from another process, `caught_up` with all kept values by key, whenever this
+    process begins to listen. Both are called on the listening thread."""
 
     heard: Follower
     caught_up: Callable[[dict[str, Any]], None] | None = None
@@ -74,7 +74,7 @@ class Announcements:
             thread.start()
 
     def stop(self) -> None:
-        """Sends all queued messages, and ends the threads."""
+        """Sends the queued messages, and ends the threads. Waits at most 2 * POLL_SECONDS for each thread."""
         self._ended.set()
         self.tell("", None)  # wakes the listening thread, which ignores messages of its own process
         self._commands.put(None)

@@ -21,8 +21,8 @@ BATCH = 200  # entries in one query
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The snapshots to delete: those of the callers whose id is `caller` ("key:7"), or those with `text`, in any case,
-    in their arguments, rows or content."""
+    """The snapshots to delete: those whose caller's id, up to a slash, is `caller` ("key:7"), or those with `text`, in
+    any case, in their arguments, rows or content."""
 
     caller: str = ""
     text: str = ""

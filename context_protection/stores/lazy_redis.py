@@ -14,8 +14,8 @@ def connect(url: str) -> "redis.Redis":
 
 
 def redis_failures() -> tuple[type[Exception], ...]:
-    """The exceptions of a command that Redis does not answer, or rejects. Python evaluates them in an `except` only
-    after an exception, so the driver is loaded by then."""
+    """The exceptions of a command that Redis rejects or does not answer. For `except` clauses: Python evaluates these
+    only after an exception, so the driver is loaded by then."""
     from redis import RedisError
 
     return RedisError, OSError

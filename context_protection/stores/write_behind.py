@@ -24,9 +24,9 @@ from context_protection.stores.table_snapshots import TableSnapshots
 logger = logging.getLogger(__name__)
 
 BATCH_SECONDS = 0.25
-MOST_BYTES = 8 * 2**20  # of queued snapshots; above it, snapshots are written at once
-RETRIES = 4  # of a read, half a batch apart, because another process may be about to write the snapshot
-MAX_REMEMBERED = 4096  # snapshots whose first time is remembered
+MOST_BYTES = 8 * 2**20  # bytes of queued snapshots; from then on, snapshots are written at once
+RETRIES = 4  # retries of a read, half a batch apart, because another process may be about to write the snapshot
+MAX_REMEMBERED = 4096  # snapshots whose first `taken_at` is remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class WriteBehindSnapshots:
         self._writing = threading.Lock()
         self._arrived, self._stopping = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self.is_beside_another = False  # whether another process may write behind its answers
+        self.is_beside_another = False  # whether another process may defer its writes to the same table
 
     @property
     def defers_writes(self) -> bool:
@@ -64,7 +64,7 @@ class WriteBehindSnapshots:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Writes all queued snapshots."""
+        """Tries to write all queued snapshots."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._stopping.set()
@@ -130,7 +130,7 @@ class WriteBehindSnapshots:
         return waiting if waiting and waiting.snapshot.expires_at > time.time() else None
 
     def _first_taken_at(self, snapshot: Snapshot) -> float:
-        """The time at which an equal snapshot that has not expired was first taken."""
+        """The time at which an equal snapshot that has not expired was first taken; if there is none, its own."""
         taken_at, expires_at = self._first.pop(snapshot.id, (snapshot.taken_at, 0.0))
         if expires_at <= snapshot.taken_at:
             taken_at = snapshot.taken_at

@@ -67,7 +67,7 @@ class ConfigurationFile:
         self.status = FileStatus(path)
         self.outcomes: deque[FileOutcome] = deque(maxlen=100)  # for the watcher to report
         self._seen: Signature | None = None  # of the version that was read last
-        # A layer that is valid by itself but contradicts another layer, and its digest.
+        # A file's layer that is valid on its own but contradicts another layer, and the file's digest.
         self._waiting: tuple[FileLayer, str] | None = None
 
     @property

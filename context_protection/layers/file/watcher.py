@@ -1,6 +1,6 @@
 """Notices that the configuration file has changed, in every process.
 
-A thread looks at the file's modification time, size and inode every LOOK_SECONDS: 20 looks a second, one stat each.
+A thread looks at the file's modification time, size and inode every LOOK_SECONDS, with one stat.
 Notifications of the operating system would cost less, but they do not arrive from network file systems and mounted
 volumes, which is where the file usually is in production.
 """
