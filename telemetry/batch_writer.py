@@ -23,7 +23,7 @@ CAPACITY = 10_000  # items; about 4 MB for calls
 BATCH = 500  # items
 INTERVAL = 0.5  # seconds to wait for a batch to fill
 PATIENCE = 30.0  # seconds without a database after which items are dropped, the oldest first
-SHUTDOWN = 3.0  # seconds
+SHUTDOWN = 3.0  # seconds that a flush or a stop may take
 
 logger = logging.getLogger(__name__)
 

@@ -274,7 +274,7 @@ class Measurement(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """Whether the call could have been paginated: the denominator of the adoption rate (FR-032)."""
+        """Whether the call asked for a list (FR-032). For a call without a kind, its other figures decide."""
         return self.kind == "list" or (not self.kind and (self.pagination_used or self.item_count > 1))
 
 

@@ -37,7 +37,7 @@ class ProcessRecorder(Generic[Item]):
         self._writer.put(item)
 
     def flush(self, timeout: float = SHUTDOWN) -> bool:
-        """Blocks until everything recorded so far is stored or dropped; False after `timeout` seconds."""
+        """Blocks until everything recorded so far is stored or dropped; see BatchWriter.flush."""
         return self._writer.flush(timeout)
 
     def stop(self, timeout: float = SHUTDOWN) -> bool:

@@ -18,8 +18,8 @@ SLOW_FACTOR = 3  # relative to the mean of the same hour a week ago
 UPSTREAM_DOWN, FEW_CALLS = 0.5, 5  # share of failed calls in one minute, and the fewest calls that count
 UPSTREAM_DEGRADED = 0.05  # share of failed calls in SOME_MINUTES
 SLOW_UPSTREAM_FACTOR = 2  # relative to the p95 of 7 days
-SLOW_PING = 100  # ms
-LONGEST_LAG = 10  # s
+SLOW_PING = 100  # a longer ping, in ms, is slow
+LONGEST_LAG = 10  # seconds that recording may lag behind
 UNCHECKED = timedelta(seconds=90)  # how long the alert rules may go unchecked
 PROBE_HOLDS = timedelta(minutes=5)  # an older health check says nothing
 

@@ -41,7 +41,7 @@ class CallQuerySet(models.QuerySet["TelemetryRecord"]):
 
 
 class TelemetryRecord(StoredMeasurement):
-    """The figures of one call. Written in batches by telemetry.storage, never changed afterwards."""
+    """The figures of one call. Written in batches by telemetry.storage; only telemetry.erasure changes them later."""
 
     saved_tokens = models.IntegerField(
         "tokens saved, net",

@@ -18,7 +18,7 @@ from telemetry.pages.shell import page, show
 from telemetry.states import State
 
 MAY_CHANGE = "telemetry.change_alertrule"
-RECOVERED = 50  # rows
+RECOVERED = 50  # the most recovered alerts that are listed
 WORST_FIRST = (State.DOWN, State.DEGRADED, State.ERROR, State.NO_DATA)  # no data is not the same as OK
 
 TABS: Mapping[str, tuple[str, Callable[[Alert, datetime], bool]]] = {

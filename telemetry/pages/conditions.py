@@ -10,7 +10,7 @@ from telemetry.pages.address import Address
 from telemetry.queries import Selection, Span
 from telemetry.states import State
 
-RECENT = timedelta(minutes=5)  # at the end of the span
+RECENT = timedelta(minutes=5)  # the end of the span, which decides the state if it has enough calls
 LOOKED_BACK = timedelta(hours=6)
 DOWN_SHARE, DOWN_CALLS = 0.5, 5
 DEGRADED_SHARE, DEGRADED_CALLS = 0.05, 20

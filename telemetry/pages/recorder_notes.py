@@ -7,7 +7,7 @@ from django.utils import timezone
 from telemetry import processes, wording
 from telemetry.models import ProcessReport
 
-LATE = 10.0  # seconds
+LATE = 10.0  # a longer lag, in seconds, is noted
 
 
 def notes() -> Iterator[str]:

@@ -8,7 +8,7 @@ from statistics import fmean
 from gateway.staff.experiments.figures import ExperimentSides, TaskFigures
 from gateway.staff.rollouts.statistics import ConfidenceInterval, difference
 
-ENOUGH_CALLERS = 20  # on each side, for an interval
+ENOUGH_CALLERS = 20  # the fewest callers on each side for an interval
 UNLIKELY_SPLIT = 10.83  # chi-square of one degree of freedom: p < 0.001
 
 

@@ -12,7 +12,7 @@ from gateway.staff.experiments.models import Experiment, ShadowSize
 from gateway.staff.rollouts.statistics import ConfidenceInterval, mean_interval
 
 NEWEST = 50_000  # calls that are read
-ENOUGH_CALLS = 20  # for an interval by call
+ENOUGH_CALLS = 20  # the fewest calls for an interval by call
 
 TITLES = {"claude": "Claude's tokens per call", "formula": "tokens per call, by the formula"}
 

@@ -41,7 +41,7 @@ MOST_WAITING = 16  # answers
 LARGEST = 2_000_000  # tokens of an answer before protection; a larger one would take seconds
 AFTER = 0.25  # seconds to wait before the work, so that the answer has been sent
 REST = 4.0  # the length of a rest, in multiples of the time that the work took
-SHUTDOWN = 1.0  # seconds
+SHUTDOWN = 1.0  # seconds that waiting calls have to be sized at the end of the process
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from telemetry.queries.selection import Selection
 from telemetry.queries.sums import totals
 
 AROUND = timedelta(minutes=30)
-ENOUGH = 20  # calls on each side
+ENOUGH = 20  # the fewest calls on each side that are compared
 
 
 @dataclass(frozen=True, slots=True)
