@@ -19,8 +19,8 @@ NESTED_CHARS = 1000  # characters of JSON; a longer object or array in a preview
 
 
 def preview(record: Mapping[str, Any], shape: Shape, policy: Policy, *, keeps: bool = True) -> dict[str, Any]:
-    """The record's preview, without empty values. A shortened value includes how to get the rest. `keeps`: fields that
-    are declared to be kept are not shortened."""
+    """The record's preview, without nulls and empty texts. A shortened value includes how to get the rest. `keeps`:
+    fields that are declared to be kept are not shortened."""
     names = field_selection.names_in(policy.summary_fields)
     if names:
         identifying = [name for name in shape.canonical if _identifies(name)]

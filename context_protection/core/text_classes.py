@@ -1,8 +1,8 @@
 """Classifies the dominant kind of text in an answer. Audits are grouped by class, because the errors of token estimates
 depend on it (FR-014).
 
-The rules are cheap, and the most reliable come first. They examine the content that makes up most of an answer, and at
-most its first 20,000 characters.
+The rules are cheap, and the most reliable come first. They examine the content that makes up most of an answer: a text
+only up to LOOKED_AT characters.
 """
 
 import re
@@ -109,8 +109,8 @@ _EMOJI = re.compile("[\u2600-\u27bf\U0001f000-\U0001faff]")
 
 
 def _script(text: str, least: float) -> TextClass | None:
-    """The script that more than `least` characters have. A quarter of that is enough for emoji, which cost most
-    tokens."""
+    """The first script that more than `least` characters of the text belong to; None if there is none. For emoji, which
+    cost the most tokens, a quarter of that is enough."""
     for kind, pattern, minimum in (
         (TextClass.CJK, _CJK, least),
         (TextClass.ARABIC_INDIC_THAI, _ARABIC_INDIC_THAI, least),

@@ -22,7 +22,7 @@ SHOWN = 5  # matching lines of an answer, unless the caller sets a limit
 MOST_LINES = 100  # matching lines of one search; the next one begins at `nextFrom`
 READ_ON = 20  # lines in the hint for reading from the first match on
 WORDS_APART = 3  # if a search finds nothing, this many of its words are counted one by one
-SECONDS_APART = 0.5  # for each of these words
+SECONDS_APART = 0.5  # how long counting one of these words may take
 
 
 def lines(payload: Record | Text, request: AnswerRequest, policy: Policy) -> tuple[MemoryRows, AnswerRequest]:

@@ -216,7 +216,7 @@ class _Statement:
         return columns[position - 1] if 0 < position <= len(columns) else expression
 
     def _compared(self) -> set[Amount]:
-        """The amounts that are compared with a number other than 0."""
+        """The amounts that are compared with a constant other than 0, or with a range."""
         found: set[Amount] = set()
         for each in self.nodes:
             if each.get("class") == "BETWEEN":

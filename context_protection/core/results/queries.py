@@ -1,6 +1,6 @@
 """Read-only SQL over the rows of stored results.
 
-The first SQL query of some results loads their rows as tables into a separate process (sandbox.py). The process stays
+The first SQL query on a set of results loads their rows as tables into a process of their own (sandbox.py). It stays
 alive for further queries; it ends when it is idle, when there are too many processes, or when a statement exceeds its
 limits. The gateway's own process never loads the engine.
 """
@@ -32,7 +32,7 @@ HEADER_BYTES = 4
 BATCH_ROWS = 1024
 MAX_SQL_CHARS = 20_000
 BUSY_SECONDS = 10.0
-_KINDS: Mapping[str, Kind] = {"DATE": "date", "TIMESTAMP": "moment"}  # of a result's columns; other types are inferred
+_KINDS: Mapping[str, Kind] = {"DATE": "date", "TIMESTAMP": "moment"}  # kinds of a result's columns; others are inferred
 
 
 @dataclass(frozen=True, slots=True)

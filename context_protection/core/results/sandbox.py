@@ -32,7 +32,7 @@ import duckdb
 
 HEADER = struct.Struct(">I")
 BUILD_SECONDS = 30.0
-GRACE_SECONDS = 0.5  # seconds that the engine has to stop by itself when its time is up
+GRACE_SECONDS = 0.5  # how long the engine may take to stop on its own when its time is up
 OVERHEAD_MB = 384  # memory of the process besides the engine's: Python, the engine's code, one response
 FETCHED_ROWS = 200
 DEEPEST_CELL = 200  # levels; a more deeply nested cell is returned as JSON text

@@ -1,7 +1,7 @@
 """Searches a stored result: its rows, one record, or a text of any length.
 
-A search takes at most two seconds (inside a regular expression: two seconds of processor time). If it stops early,
-`next_from` says where the next search continues, so that nothing is skipped or found twice.
+A search takes at most SECONDS, unless its caller sets another limit; inside a regular expression, only processor time
+counts. If it stops early, `next_from` says where the next search continues, so that nothing is skipped or found twice.
 """
 
 import time

@@ -126,7 +126,8 @@ def _follow(value: Any, path: str, start: int) -> Any:
 
 
 def _each(elements: Sequence[Any], path: str, start: int, rest: int) -> list[Any]:
-    """The value at `path[rest:]` in each element, or None where it is missing. Raises _Missing if all lack it."""
+    """The value at `path[rest:]` in each element, or None where it is missing. Raises _Missing if all elements lack it,
+    unless all of them lack it below a null."""
     found: list[Any] = []
     missing: list[_Missing] = []
     for element in elements:

@@ -128,8 +128,8 @@ def _named(tables: Tables) -> str:
 
 
 def _without(tables: Tables, found: re.Match[str]) -> Tables:
-    """The tables in which the statement expects the column, if none of them has it: the one that it names, or all. Else
-    empty."""
+    """The tables in which the statement looks for the column: the one that it names, else all. Empty if one of them has
+    the column."""
     wanted = (found["table"] or "").lower()
     searched = {name: columns for name, columns in tables.items() if name.lower() == wanted} or tables
     has_it = any(found["column"].lower() == each.lower() for columns in searched.values() for each in columns)

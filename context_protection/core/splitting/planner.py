@@ -45,9 +45,9 @@ _BLOCK_CHUNKS = 1024
 def plan_windows(
     pieces: Iterable[str], form: TextForm, limits: ChunkLimits, total_lines: int, *, window: int = WINDOW
 ) -> Iterator[ChunkPlan]:
-    """`plan` for a text of any length in constant memory. Yields the plans of its parts in order, up to 1,024 chunks
-    each, with cuts and lines counted in the whole text of `total_lines`. A text of one window is cut exactly as by
-    `plan`.
+    """`plan` for a text of any length in constant memory. Yields the plans of its parts in order, up to _BLOCK_CHUNKS
+    chunks each, with cuts and lines counted in the whole text of `total_lines`. A text of one window is cut exactly as
+    by `plan`.
 
     A window ends at the end of a chunk, well before the last character that was read, so that the text after every cut
     is known. The reader carries its state, such as an open fence, into the next window. A chunk must

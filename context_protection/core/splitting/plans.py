@@ -87,13 +87,13 @@ class TextGone(LookupError):
 
 
 class StoredPlan(Protocol):
-    """A stored plan that all processes share, read block by block. Raises TextGone."""
+    """A stored plan that all processes share, read block by block. Its methods raise TextGone."""
 
     @property
     def chunks(self) -> int: ...
 
     def block_of(self, chunk: int) -> tuple[int, ChunkPlan]:
-        """The block that contains this chunk, after the number of the block's first chunk."""
+        """The number of the first chunk in the block that contains this chunk, and that block."""
 
     def block_at(self, char: int) -> tuple[int, ChunkPlan]:
         """Like `block_of`, for the chunk with this character."""

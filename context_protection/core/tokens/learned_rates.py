@@ -17,7 +17,7 @@ from context_protection.core.tokens.rulers import Ruler
 
 # Shorter texts are counted: that is cheap, and in them each word matters.
 SHORTEST: Final = 600
-# Texts are alike if the logarithms of these figures differ by less than this.
+# The logarithms of a text's figures (see `_kind`) are rounded to multiples of this. Texts with equal results are alike.
 STEP: Final = 0.08
 # Added to each share, so that all shares far below it count as equal.
 LEAST_SHARE: Final = 0.02

@@ -96,8 +96,8 @@ class RunCounter:
         return sum(self._tokens(text[start : start + SEGMENT]) for start in range(0, len(text), SEGMENT))
 
     def estimate(self, text: str) -> int:
-        """Counts a few slices, and doubles their number while they disagree. Counts the whole text if that is cheap or
-        if the slices would cover half of it, so always below 6,144 characters.
+        """Counts a few slices, and doubles their number while they disagree. Counts the whole text if the slices have
+        few tokens, or would cover half of it: always below 2 * FIRST_SLICES * SLICE characters.
         """
         weight, sample = weigh(text, TYPICAL), TokenSample((), ())
         while (slices := 2 * sample.slices or FIRST_SLICES) * SLICE * 2 <= len(text):
