@@ -145,7 +145,7 @@ class Upstream:
         self._calls += 1
         if not request.may_be_repeated:
             with upstream_use().waiting_for(self.name):
-                return await self._attempts(request, accept)
+                return await self._refreshed(request, None, None, 0.0, accept)
         key = cache_key(request, scope)
         known = self._cache.find(key) if cache_seconds > 0 else None
         if known is not None and self._cache.is_fresh(known):

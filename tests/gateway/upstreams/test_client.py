@@ -53,6 +53,13 @@ async def test_what_does_more_when_it_is_sent_twice_is_sent_once(bad: BadUpstrea
     assert bad.count == 1
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_unchanged_is_no_answer_to_a_request_without_conditions(bad: BadUpstream, acme: Make, method: str):
+    bad.status = 304
+    error = await failed(acme(), Request(method, f"{bad.url}/given"))
+    assert isinstance(error, UpstreamGarbled)
+
+
 async def test_who_knows_the_operation_can_say_that_it_may_be_repeated(bad: BadUpstream, acme: Make):
     bad.failures = 1
     await acme().fetch(Request("PUT", f"{bad.url}/flap", body=b"x", repeatable=True))

@@ -8,6 +8,7 @@ from gateway.connectors.codebase.index.symbols import Symbol, symbols_of
 from gateway.connectors.codebase.query.query_result import MATCHES, SYMBOLS, HasLeft, QueryResult, match
 from gateway.connectors.codebase.query.sources import Sources
 from gateway.connectors.codebase.schemas.structured_queries import MAX_LIMIT
+from gateway.connectors.codebase.tree import files
 from gateway.connectors.codebase.tree.paths import PathRefused
 
 MOST_LINES = 40  # shown of a definition
@@ -63,7 +64,7 @@ def outline(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> Qu
 
 def _content(path: str, sources: Sources) -> bytes:
     try:
-        content = sources.read(path)
+        content = sources.read(path) if files.has_name(sources.repository, path) else None
         problem = "is not a text file of the project"
     except PathRefused as refused:
         content, problem = None, str(refused)

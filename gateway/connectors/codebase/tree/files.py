@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
-from pygit2.enums import DeltaStatus, DiffOption
+from pygit2.enums import DeltaStatus, DiffOption, FileStatus
 
 from gateway.connectors.codebase.git.history import text
 from gateway.connectors.codebase.git.repository import empty_tree
@@ -30,6 +30,20 @@ def names(repository: pygit2.Repository) -> list[str]:
     submodules, generated and secret-looking files are left out. For a bare repository, the files of HEAD."""
     found = _committed(repository) if repository.is_bare else _present(repository)
     return sorted(path for path in found if not left_out.is_generated_name(path) and not left_out.is_secret_name(path))
+
+
+def has_name(repository: pygit2.Repository, path: str) -> bool:
+    """Whether git tracks the file or would: False for an ignored file, and for one of a repository below this one. True
+    for any path of a bare repository, of which only the files of HEAD can be read."""
+    if repository.is_bare:
+        return True
+    repository.index.read()
+    if path in repository.index:
+        return True
+    try:
+        return repository.status_file(path) is FileStatus.WT_NEW
+    except (KeyError, ValueError, pygit2.GitError):  # no such file, or more than one
+        return False
 
 
 def file_at(root: Path, repository: pygit2.Repository, path: str) -> TreeFile | None:

@@ -200,6 +200,22 @@ def test_outline_of_what_is_no_file_is_refused(ask: Ask, path: str):
     assert (refused.value.parameter, refused.value.value) == ("query.path", path)
 
 
+def test_outline_of_an_ignored_file_is_refused_and_that_of_a_new_file_is_not(ask: Ask, root: Path):
+    code = "class Built:\n    pass\n"
+    repositories.write(root, **{".gitignore": "build/\n", "build/out.py": code, "src/fresh.py": code})
+    with pytest.raises(InvalidArgument, match="is not a text file of the project"):
+        ask({"operation": "outline", "path": "build/out.py"})
+    assert [row["name"] for row in ask({"operation": "outline", "path": "src/fresh.py"})["results"]["symbols"]] == [
+        "Built"
+    ]
+
+
+def test_outline_of_a_file_of_another_repository_is_refused(ask: Ask, root: Path):
+    repositories.new(root / "nested", **{"inner.py": "class Inner:\n    pass\n"})
+    with pytest.raises(InvalidArgument):
+        ask({"operation": "outline", "path": "nested/inner.py"})
+
+
 def test_history_and_changes(ask: Ask, root: Path):
     repositories.write(root, **{"src/server.py": "class Server:\n    pass\n"})
     repositories.commit(root, "Simplify the server")
