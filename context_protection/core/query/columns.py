@@ -206,7 +206,7 @@ def upstream(record: Mapping[str, Any], name: str) -> Any:
 
 
 def read_as(value: Any, as_type: Type) -> Scalar | None:
-    """A JSON value as that type, or None."""
+    """A JSON value as that type; None if it is not of that type."""
     match as_type:
         case Type.TEXT:
             return _text(value)

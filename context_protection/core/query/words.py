@@ -1,4 +1,4 @@
-"""`search`: words that a row of a list must contain: all in the same text, in any order."""
+"""`search`: a row of a list matches if one of its texts contains all words, in any order."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ class SearchWords:
 
     @classmethod
     def of(cls, text: str) -> "SearchWords":
-        """Raises InvalidArgument."""
+        """Raises InvalidArgument if `text` is too long, or has no word."""
         return cls(text, patterns.words(text, PARAMETER))
 
     @property

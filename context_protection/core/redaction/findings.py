@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-# A mark in place of a value that is already redacted.
+# The mark that replaces a redacted value.
 MARK = re.compile(r"\[withheld: [^\]\n]{1,40}\]")
 
 

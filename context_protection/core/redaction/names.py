@@ -57,7 +57,8 @@ def kinds_of_path(path: str) -> tuple[str | None, ...]:
 
 
 def path_kind(path: str) -> str | None:
-    """The kind of secret at any step of a dotted path."""
+    """The kind of the first secret among the steps of a dotted path, else the kind that the path names as a whole; None
+    if it names no secret."""
     return next(filter(None, kinds_of_path(path)), None) or secret_kind(path)
 
 

@@ -40,7 +40,7 @@ ATTACHED_UNITS = (
     "k|m|km|cm|mm|mi|ft|qm|sqm|sqft|m2|m²|kg|g|mg|l|ml|h|hrs?|min|mins|s|sec|ms|d|days?"
     "|w|kw|kwh|v|hz|[kmg]b|[kmg]bits?|[kmg]bps|[kmg]hz|[kmg]bit/s|[kmg]b/s|px|pt|bits?|bytes?|star|-?stars?"
 )
-ORDINALS = "st|nd|rd|th|er|eme|e|o|a|x"  # after three digits at most
+ORDINALS = "st|nd|rd|th|er|eme|e|o|a|x"  # after at most three digits
 COMPOUND_UNITS = "digit|stellig|character|char|day|night|hour|minute|bit|bed|bedroom|person|star|step|factor|letter"
 # After a bare number, these words show that it is not a count.
 GOES_ON = word_set(

@@ -287,7 +287,8 @@ def _after_network(low: str, candidates: Candidates, at: int) -> Iterator[Value]
 
 
 def _repeated(low: str, found: list[Span]) -> list[Span]:
-    """Repetitions of found values, near them. A value that looks like a year is not searched for."""
+    """Repetitions of the found values, near them. Values of fewer than four characters, and those that look like a
+    year, are not searched for."""
     places: dict[str, list[Span]] = {}
     for span in sorted(set(found)):
         value = low[span[0] : span[1]]

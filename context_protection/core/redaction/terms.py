@@ -105,7 +105,7 @@ def _without_layout(verbose: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of the vocabulary in a text. `strength`: "secret" if it names a secret by itself; "place", "network" or
+    """A word of the vocabulary in a text. `strength`: "secret" if it names a secret on its own; "place", "network" or
     "code" if it names one only together with another term."""
 
     start: int
