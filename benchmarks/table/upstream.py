@@ -16,7 +16,6 @@ from urllib.parse import parse_qs, urlsplit
 
 ROWS, LIST_BYTES, RECORD_BYTES = 50, 48_000, 10_000
 NUMBER = b"00000000"
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
 
 def _row(n: int) -> dict[str, Any]:

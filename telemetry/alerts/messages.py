@@ -104,10 +104,6 @@ def _document(
     }
 
 
-def _lines(pages: Mapping[str, str]) -> list[str]:
-    return [f"{name.capitalize()}: {url}" for name, url in pages.items()]
-
-
 def _slack(headline: str, sentence: str, pages: Mapping[str, str]) -> Mapping[str, Any]:
     named = " · ".join(f"<{url}|{name.capitalize()}>" for name, url in pages.items())
     lines = [f"*{_plain(headline)}*", _plain(sentence), *([named] if named else [])]
