@@ -320,11 +320,11 @@ def test_a_second_start_keeps_the_data_and_is_ready_in_three_seconds(sluice: Ser
     assert seconds < 2 * PATIENCE, "a hanging start; how fast it is belongs to the benchmarks"
 
 
-def test_a_port_that_is_taken_is_said_plainly(sluice: Serving):
+def test_a_port_that_is_in_use_is_reported(sluice: Serving):
     port = sluice.base.rsplit(":", 1)[1]
     done = sluice.manage("serve", "--port", port)
     assert done.returncode == 1
-    assert f"Port {port} on 127.0.0.1 is taken" in done.stderr
+    assert f"Port {port} on 127.0.0.1 is in use" in done.stderr
     assert "Traceback" not in done.stderr
 
 
