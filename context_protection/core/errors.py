@@ -78,7 +78,12 @@ class CallError(Exception):
         for name in ("expected", "suggestion", "retry_after"):
             if getattr(self, name):
                 data[name] = _short(getattr(self, name))
+        data |= self._further_data()
         return _fitted({"code": self.code, "reason": self.reason, "message": _short(self.message), "data": data})
+
+    def _further_data(self) -> dict[str, Any]:
+        """Members of `data` that only some errors have."""
+        return {}
 
     @cached_property
     def body(self) -> bytes:
@@ -110,11 +115,12 @@ def _short(value: Any) -> Any:
 def _fitted(error: dict[str, Any]) -> dict[str, Any]:
     """Halves the longest text of the error until it fits the smallest possible hard cap (law 1)."""
     document = {"error": error}
+    data = error["data"]
+    holders = [error, data, *(each for each in data.values() if isinstance(each, dict))]
     while not _fits(document):
-        texts = {"message": error["message"], **error["data"]}
-        longest = max((name for name in texts if isinstance(texts[name], str)), key=lambda name: len(texts[name]))
-        holder = error if longest == "message" else error["data"]
-        holder[longest] = f"{holder[longest][: len(holder[longest]) // 2]}…"
+        texts = [(holder, name) for holder in holders for name, each in holder.items() if isinstance(each, str)]
+        holder, name = max(texts, key=lambda place: len(place[0][place[1]]))
+        holder[name] = f"{holder[name][: len(holder[name]) // 2]}…"
     return document
 
 

@@ -21,13 +21,9 @@ class UpstreamError(CallError):
     code: ClassVar[int] = UPSTREAM
     status: ClassVar[int] = 502
 
-    def document(self) -> dict[str, Any]:
-        document = super().document()
-        if self.upstream:
-            document["error"]["data"]["upstream"] = dict(self.upstream)
-        if self.capacity:
-            document["error"]["data"]["capacity"] = dict(self.capacity)
-        return document
+    def _further_data(self) -> dict[str, Any]:
+        known = {"upstream": self.upstream, "capacity": self.capacity}
+        return {name: dict(each) for name, each in known.items() if each}
 
 
 class UpstreamUnavailable(UpstreamError):

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_protection.core import errors, tokens
+from gateway.upstreams.errors import UpstreamError
 from gateway.upstreams.failures import MASK, MAX_CHARS, cleaned, message_of, without
 from gateway.upstreams.request import Response
 
@@ -111,3 +113,12 @@ def test_it_is_no_longer_than_it_may_be():
 
 def test_of_two_secrets_the_longer_is_masked_whole():
     assert without("/abcdefgh/", ["abcd", "abcdefgh"]) == f"/{MASK}/"
+
+
+def test_a_message_of_rare_characters_leaves_an_error_within_the_smallest_cap():
+    message = cleaned("".join(chr(0x20000 + n) for n in range(MAX_CHARS)), [])
+    error = UpstreamError("It failed.", "upstream_failed", upstream={"status": 501, "message": message})
+    assert tokens.exact(error.body.decode()) <= errors.MAX_TOKENS
+    upstream = error.document()["error"]["data"]["upstream"]
+    assert upstream["status"] == 501
+    assert upstream["message"][:50] == message[:50]
