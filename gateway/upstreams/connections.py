@@ -152,7 +152,7 @@ def spelling_problem(url: str) -> str | None:
     if "@" in parts.netloc:
         return "Remove the user name and password from the address: they are entered under “Authentication”."
     if "#" in url:
-        return "Remove the part of the address from # on."
+        return "Remove the part of the address that begins with #."
     return None
 
 

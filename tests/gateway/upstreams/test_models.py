@@ -58,7 +58,7 @@ def refusals(made: UpstreamApi) -> dict[str, list[str]]:
         ({"base_url": "https://"}, "base_url", "begins with https:// or http://"),
         ({"base_url": "https://user:pw@example.com"}, "base_url", "Remove the user name and password"),
         ({"base_url": "https://example.com/?key=1"}, "base_url", "Remove the part of the address from ? on"),
-        ({"base_url": "https://example.com/#a"}, "base_url", "Remove the part of the address from # on"),
+        ({"base_url": "https://example.com/#a"}, "base_url", "Remove the part of the address that begins with #"),
         ({"base_url": "https://example.com/a b"}, "base_url", "no spaces"),
         ({"base_url": "https://example.com\\@evil.com"}, "base_url", "no spaces, line breaks or backslashes"),
         ({"base_url": "https://example.com:99999"}, "base_url", "not an address"),
