@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import json
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -72,18 +73,24 @@ def answer(target: str) -> bytes:
     return record(size or RECORD_BYTES)
 
 
-async def serve(port: int) -> None:
+def numbered() -> Callable[[str], bytes]:
+    """Responses of which no two have the same body."""
     numbers = itertools.count(1)
+
+    def response(target: str) -> bytes:
+        body = answer(target).replace(NUMBER, b"%08d" % next(numbers))
+        return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+    return response
+
+
+async def serve(port: int, response: Callable[[str], bytes]) -> None:
+    """Answers every request with the `response` to its target: its path with the query."""
 
     async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
-                target = head.split(b" ", 2)[1].decode()
-                body = answer(target).replace(NUMBER, b"%08d" % next(numbers))
-                writer.write(
-                    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-                )
-                writer.write(body)
+                writer.write(response(head.split(b" ", 2)[1].decode()))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
@@ -136,4 +143,4 @@ def path_of(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1])))
+    asyncio.run(serve(int(sys.argv[1]), numbered()))

@@ -1,4 +1,4 @@
-"""What budgets need to know about the operations that exist."""
+"""The operations that exist, as far as budgets need to know them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

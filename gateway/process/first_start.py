@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from gateway.access.models import ApiKey
-from gateway.process.migrated import is_migrated
+from gateway.process.migration_state import is_migrated
 
 FIRST = "admin"
 FIRST_KEY = "first-key"

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from benchmarks.table.upstream import serve
 from tests.hostile import bodies
 from tests.hostile.bodies import HostileBody, HostilePages
 
@@ -38,20 +39,6 @@ def answer(target: str) -> HostileBody:
     else:
         good = BODIES["records" if kind == "rows" and rest else kind](order)
     return bodies.faulty(order, good) if is_faulty and order.random() < 0.67 else good
-
-
-async def serve(port: int) -> None:
-    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                writer.write(_response(answer(head.split(b" ", 2)[1].decode())))
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError):
-            writer.close()
-
-    server = await asyncio.start_server(answers, "127.0.0.1", port)
-    print("ready", flush=True)
-    await server.serve_forever()
 
 
 def _response(body: HostileBody) -> bytes:
@@ -103,4 +90,4 @@ def _operation(
 TOOLS = ("list_rows", "get_row", "list_pages", "list_cursors", "get_record", "read_text", "get_anything")
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1])))
+    asyncio.run(serve(int(sys.argv[1]), lambda target: _response(answer(target))))

@@ -69,7 +69,4 @@ def _has_digit_or_quote(text: str) -> bool:
 
 
 def _has_any(text: str, characters: str) -> bool:
-    for each in characters:  # noqa: SIM110  # any() takes three times as long for a few characters
-        if each in text:
-            return True
-    return False
+    return any(map(text.__contains__, characters))  # takes a fraction of the time of a generator

@@ -110,4 +110,4 @@ def _neighbouring_lock(names: tuple[str, ...]) -> str | None:
 
 
 _cached = lru_cache(maxsize=2048)(_classified)
-_shared = lru_cache(maxsize=1024)(ObjectField)  # the cache may hold hundreds of thousands, of which few differ
+_shared = lru_cache(maxsize=1024)(ObjectField)  # most fields are equal, and `_cached` may hold hundreds of thousands

@@ -15,7 +15,7 @@ from gateway.catalog.caller import Caller
 from gateway.mcp.stdio import serve_stdio
 from gateway.mcp.transport_config import InvalidTransport, ServedTransport, TransportConfig
 from gateway.process import web
-from gateway.process.migrated import is_migrated
+from gateway.process.migration_state import is_migrated
 from gateway.tracing import export
 from telemetry import recorder
 

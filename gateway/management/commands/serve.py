@@ -14,7 +14,7 @@ from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
 from gateway.process.embedded_worker import worker_and_beat
 from gateway.process.fork import in_a_fork
-from gateway.process.migrated import is_migrated
+from gateway.process.migration_state import is_migrated
 
 MOST_WORKERS = 64
 NO_PROXY = (

@@ -41,7 +41,7 @@ def has_name(repository: pygit2.Repository, path: str) -> bool:
     if path in repository.index:
         return True
     try:
-        return repository.status_file(path) is FileStatus.WT_NEW
+        return repository.status_file(path) == FileStatus.WT_NEW
     except (KeyError, ValueError, pygit2.GitError):  # no such file, or more than one
         return False
 
