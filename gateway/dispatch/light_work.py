@@ -20,7 +20,9 @@ T = TypeVar("T")
 MAX_BYTES = 64 * 1024  # size up to which an upstream's answer counts as small
 HEAVY_ARGUMENTS = frozenset({"where", "aggregate"})
 QUICK_SECONDS = 0.01  # processor time up to which work counts as quick; a hostile answer of MAX_BYTES takes up to 0.2
-SLOW_PAUSE = 60.0  # seconds for which threads protect the answers of an operation that was slow on the event loop
+# Seconds for which threads protect the answers of an operation that was slow on the event loop: the first pause is short,
+# because a busy machine slows any answer now and then, and each further one is twice as long.
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 
 
 def is_light(prepared: PreparedCall, payload: Payload | NativeResult, size: int | None) -> bool:
@@ -45,12 +47,13 @@ def _is_plain(prepared: PreparedCall) -> bool:
 
 class Pace:
     """Knows which operations' light answers are quick to protect. A thread protects an operation's answers until one
-    was quick, and again for SLOW_PAUSE seconds after a slow one, so no upstream can often block the event loop. The
-    pages of an upstream's list are redacted one at a time before the list is protected, and are timed separately."""
+    was quick, and again for a pause after a slow one, so no upstream can often block the event loop. The pages of an
+    upstream's list are redacted one at a time before the list is protected, and are timed separately."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._quick_from: dict[str, float] = {}  # name of work → when it may run on the event loop
+        self._pauses: dict[str, float] = {}  # name of work → the length of its last pause
 
     def is_quick(self, operation: str) -> bool:
         return self._quick_from.get(operation, math.inf) <= self._clock()
@@ -59,7 +62,7 @@ class Pace:
         started = time.thread_time()
         result = work()
         if time.thread_time() - started <= QUICK_SECONDS:
-            self._quick_from.setdefault(operation, 0.0)
+            self._quick_from.setdefault(operation, -math.inf)
         return result
 
     def on_loop(self, operation: str, work: Callable[[], T]) -> T:
@@ -68,7 +71,13 @@ class Pace:
             return work()
         finally:
             if time.thread_time() - started > QUICK_SECONDS:
-                self._quick_from[operation] = self._clock() + SLOW_PAUSE
+                self._pause(operation)
+
+    def _pause(self, operation: str) -> None:
+        now = self._clock()
+        is_first = now > self._quick_from[operation] + LONGEST_PAUSE
+        pause = FIRST_PAUSE if is_first else min(2 * self._pauses[operation], LONGEST_PAUSE)
+        self._pauses[operation], self._quick_from[operation] = pause, now + pause
 
 
 pace = Pace()

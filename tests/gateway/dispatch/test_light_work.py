@@ -16,7 +16,7 @@ from context_protection.stores.snapshots import write_behind
 from gateway.catalog.caller import ToolChoice
 from gateway.connectors.openapi.importer import import_plan
 from gateway.dispatch import configuration, dispatch, light_work, redaction
-from gateway.dispatch.light_work import SLOW_PAUSE, Pace
+from gateway.dispatch.light_work import FIRST_PAUSE, LONGEST_PAUSE, Pace
 from gateway.mcp import tools
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.registry import retain
@@ -177,5 +177,33 @@ def test_after_a_slow_answer_threads_protect_for_a_while(monkeypatch: pytest.Mon
     pace.on_thread("list", lambda: work(0.001))
     assert not pace.is_quick("list")
     assert not pace.is_quick("another")
-    now += SLOW_PAUSE
+    now += FIRST_PAUSE
     assert pace.is_quick("list")
+
+
+def test_pauses_grow_while_answers_stay_slow(monkeypatch: pytest.MonkeyPatch):
+    now, spent = 0.0, 0.0
+    monkeypatch.setattr(light_work.time, "thread_time", lambda: spent)
+    pace = Pace(lambda: now)
+
+    def slow() -> None:
+        nonlocal spent
+        spent += 0.1
+
+    def pause() -> float:
+        """The length of the pause that begins now, to a second."""
+        nonlocal now
+        began = now
+        while not pace.is_quick("list"):
+            now += 0.1
+        return round(now - began)
+
+    pace.on_thread("list", lambda: None)
+    pauses = []
+    for _ in range(8):
+        pace.on_loop("list", slow)
+        pauses.append(pause())
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60]
+    now += LONGEST_PAUSE + 1
+    pace.on_loop("list", slow)
+    assert pause() == FIRST_PAUSE, "an operation that was quick for long begins anew"
