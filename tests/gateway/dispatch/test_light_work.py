@@ -2,6 +2,7 @@
 takes long, none that needs a store."""
 
 import asyncio
+import gc
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -207,3 +208,22 @@ def test_pauses_grow_while_answers_stay_slow(monkeypatch: pytest.MonkeyPatch):
     now += LONGEST_PAUSE + 1
     pace.on_loop("list", slow)
     assert pause() == FIRST_PAUSE, "an operation that was quick for long begins anew"
+
+
+def test_the_time_of_the_garbage_collector_does_not_count(monkeypatch: pytest.MonkeyPatch):
+    spent = 0.0
+    monkeypatch.setattr(light_work.time, "thread_time", lambda: spent)
+
+    def take_long(phase: str, info: dict[str, int]) -> None:
+        nonlocal spent
+        spent += 0.1 if phase == "start" else 0.0
+
+    pace = Pace()
+    pace.on_thread("list", lambda: None)
+    gc.callbacks.append(take_long)
+    try:
+        pace.on_loop("list", gc.collect)
+    finally:
+        gc.callbacks.remove(take_long)
+    assert spent == 0.1
+    assert pace.is_quick("list")
