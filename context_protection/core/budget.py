@@ -4,7 +4,7 @@
 until it matches the rendered text.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ MAX_CHARS = 49_000
 CHARS_A_TOKEN = 4  # characters that each token of a high hard cap allows
 # The most characters of an answer if Claude's tokens cannot be counted, whatever the hard cap is.
 MAX_UNCOUNTED_CHARS = 9_800
+_DUMPS = partial(orjson.dumps, default=str)
 
 
 @dataclass(frozen=True)
@@ -85,14 +86,28 @@ def most_chars(policy: Policy) -> int:
 def dumps(value: Any) -> bytes:
     """Compact JSON. Values without a JSON type, such as dates and decimals, become their text."""
     try:
-        return orjson.dumps(value, default=str)
+        return _DUMPS(value)
     except TypeError:  # a key is not a text; allowing that from the start would nearly double the time
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
+def dumps_each(values: Iterable[Any]) -> list[bytes]:
+    """`dumps` of each value, without a function of Python's for each of them."""
+    values = list(values)
+    try:
+        return list(map(_DUMPS, values))
+    except TypeError:
+        return [dumps(value) for value in values]
 
 
 def length(data: bytes) -> int:
     """The number of characters of UTF-8 `data`."""
     return len(data) if data.isascii() else len(data.decode())
+
+
+def lengths(written: Sequence[bytes]) -> list[int]:
+    """`length` of each."""
+    return list(map(len if all(map(bytes.isascii, written)) else length, written))
 
 
 def render(document: Mapping[str, Any], policy: Policy, operation: str, *, meta_key: str = "meta") -> Body:

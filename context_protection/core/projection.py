@@ -5,7 +5,7 @@ A projection preserves the structure: `items.*.name` of {"items":[{"name":"a","x
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 # The wanted part of a value: everything (True), or the wanted part of each name.
@@ -74,17 +74,24 @@ def column(values: Sequence[Any], path: str) -> list[Any]:
 
 
 def _column(values: Sequence[Any], steps: tuple[str, ...]) -> list[Any]:
+    """Values that are all objects, or all lists, are read without a function of Python's for each of them."""
     for index, step in enumerate(steps):
-        if step == "*" and any(isinstance(each, list) for each in values):
+        if set(map(type, values)) == {dict}:
+            values = list(map(dict.get, values, repeat(step)))
+        elif step == "*" and any(isinstance(each, list) for each in values):
             return _below_lists(values, steps[index:])
-        values = [each.get(step) if isinstance(each, dict) else None for each in values]
+        else:
+            values = [each.get(step) if isinstance(each, dict) else None for each in values]
     return list(values)
 
 
 def _below_lists(values: Sequence[Any], steps: tuple[str, ...]) -> list[Any]:
     """Like `_column`, if some of the values are lists. The first of `steps` is `*`."""
-    elements = [element for each in values if isinstance(each, list) for element in each]
-    found = iter(_column(elements, steps[1:]))
+    are_lists = set(map(type, values)) == {list}
+    lists = values if are_lists else [each for each in values if isinstance(each, list)]
+    found = iter(_column(list(chain.from_iterable(lists)), steps[1:]))
+    if are_lists:
+        return [[*islice(found, count)] for count in map(len, lists)]
     return [[*islice(found, len(each))] if isinstance(each, list) else _get(each, steps) for each in values]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from context_protection.core import summaries
-from context_protection.core.budget import dumps, length
+from context_protection.core.budget import dumps_each, lengths
 from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, RowOptions
 from context_protection.core.policy import Policy
@@ -138,9 +138,9 @@ class WrittenRows:
     def between(self, start: int = 0, end: int | None = None) -> list[bytes]:
         known = len(self._written)
         if start <= known:
-            self._written += [dumps(row) for row in self._rows[known:end]]
+            self._written += dumps_each(self._rows[known:end])
             return self._written[start:end]
-        return [dumps(row) for row in self._rows[start:end]]
+        return dumps_each(self._rows[start:end])
 
 
 def _rows(block: BlockReader, start: int, end: int) -> list[dict[str, Any]]:
@@ -162,7 +162,7 @@ class MemoryPage:
 
     @cached_property
     def chars(self) -> Sequence[int]:
-        return [length(row) for row in (self.written or WrittenRows(self.rows).between)()]
+        return lengths((self.written or WrittenRows(self.rows).between)())
 
     @property
     def field_count(self) -> int:

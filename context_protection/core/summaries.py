@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from context_protection.core import extracts, field_selection, projection
 from context_protection.core.budget import dumps, length
 from context_protection.core.inference import proposals
@@ -38,7 +40,7 @@ def preview(record: Mapping[str, Any], shape: Shape, policy: Policy, *, keeps: b
 def rows(records: Sequence[dict[str, Any]], shape: Shape, policy: Policy) -> list[dict[str, Any]]:
     """The records as rows of a condensed list, without the fields that its shape omits in lists. Fields that the shape
     does not declare are inferred from the records."""
-    listed = [shape.as_row(record)[0] for record in records]
+    listed = [shape.as_row(record)[0] for record in records] if shape.withheld_in_lists else records
     if field_selection.names_in(policy.summary_fields):
         shape = proposals.completed(shape, listed)
         return [preview(record, shape, policy) for record in listed]
@@ -104,12 +106,25 @@ def reduced(value: Any, path: str, policy: Policy) -> Any:
 
 
 def _reduced_all(values: list[Any], path: str, policy: Policy) -> list[Any]:
-    """All values of a column. Most columns have nothing to shorten, so no function is called for each value: `clipped`
-    leaves texts of up to TEXT_CHARS as they are."""
+    """All values of a column. Most columns have nothing to shorten, so no function is called for each value."""
     kinds = {kind for kind in set(map(type, values)) if _BY_TYPE[kind] is not None}
-    if kinds == {str}:
-        kinds = {str} if max(len(each) for each in values if type(each) is str) > TEXT_CHARS else set()
-    return [reduced(each, path, policy) for each in values] if kinds else values
+    if not kinds or (kinds == {str} and _are_short(values)) or (kinds <= {dict, list} and _are_small(values)):
+        return values
+    return [reduced(each, path, policy) for each in values]
+
+
+def _are_short(values: list[Any]) -> bool:
+    """Whether `clipped` leaves all the texts among the values as they are."""
+    texts = values if set(map(type, values)) == {str} else [each for each in values if type(each) is str]
+    return max(map(len, texts)) <= TEXT_CHARS
+
+
+def _are_small(values: list[Any]) -> bool:
+    """Whether `sized` surely leaves all the objects and lists among the values as they are."""
+    try:
+        return max(map(len, map(orjson.dumps, values))) <= NESTED_CHARS
+    except TypeError:  # a value or a name that only `dumps` can write
+        return False
 
 
 def clipped(text: str, path: str, policy: Policy) -> str:

@@ -21,8 +21,8 @@ T = TypeVar("T")
 MAX_BYTES = 64 * 1024  # size up to which an upstream's answer counts as small
 HEAVY_ARGUMENTS = frozenset({"where", "aggregate"})
 QUICK_SECONDS = 0.01  # processor time up to which work counts as quick; a hostile answer of MAX_BYTES takes up to 0.2
-# Seconds for which threads protect the answers of an operation that was slow on the event loop: the first pause is short,
-# because a busy machine slows any answer now and then, and each further one is twice as long.
+# Seconds for which threads protect the answers of an operation that was slow on the event loop. The first pause is
+# short, because a busy machine slows any answer now and then; each further one is twice as long.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 
 

@@ -43,6 +43,7 @@ _CUSTOM = word_set(
     """
 )
 LONGEST_LABEL = 80  # characters; a longer one is a sentence
+LENGTH = 2  # elements of a list that is a label and its value
 
 
 @lru_cache(maxsize=8192)
@@ -75,7 +76,7 @@ def labels_of(value: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
 
 def may_be_pair(elements: list[Any]) -> bool:
     """Whether a list may be a label and its value."""
-    if len(elements) != 2:
+    if len(elements) != LENGTH:
         return False
     label, value = elements
     return isinstance(label, str) and isinstance(value, (str, int)) and not isinstance(value, bool)

@@ -103,8 +103,11 @@ def _is_kind_of_secret(label: str) -> bool:
 
 
 def _lists(lists: Sequence[list[Any]], within: str, custom: bool, depth: int) -> set[int]:
-    found = {at for at, each in enumerate(lists) if pairs.may_be_pair(each) and _names_a_secret(each[0])}
-    ends = list(accumulate(map(len, lists)))
+    lengths = list(map(len, lists))
+    found: set[int] = set()
+    if pairs.LENGTH in lengths:
+        found.update(at for at, each in enumerate(lists) if pairs.may_be_pair(each) and _names_a_secret(each[0]))
+    ends = list(accumulate(lengths))
     elements = list(chain.from_iterable(lists))
     found.update(bisect_right(ends, at) for at in suspects(elements, within=within, custom=custom, depth=depth + 1))
     return found

@@ -78,7 +78,7 @@ class Calling:
     async def _answered(self, response: Response, answered: Answered) -> Fetched:
         shape = await self.learn(answered, len(response.body))
         may_be_cached = self.cache_seconds > 0
-        payload = replace(self, shape=shape)._payload(answered, self._note(response, answered, may_be_cached))
+        payload = self._payload(answered, shape, self._note(response, answered, may_be_cached))
         # A payload that may be cached contains its time, so it never equals a later one, and needs no version.
         version = None if may_be_cached or len(response.body) > LARGE else response.version
         return Fetched(payload, response.fresh_until, version, len(response.body))
@@ -113,16 +113,17 @@ class Calling:
     async def read(self, response: Response) -> Answered:
         """The parsed response. It is parsed again if it comes from the cache, or was parsed for another operation with
         the same address, or for this one before it was known to be a list."""
-        content = response.content
-        is_read = isinstance(content, Answered) and content.read_by is self.spec
-        accepted = response if is_read else await self._accepted(response)
-        assert isinstance(accepted.content, Answered)
-        return accepted.content
+        read_for, answered = response.content or (None, None)
+        if read_for is not self.spec:
+            _, answered = (await self._accepted(response)).content
+        assert isinstance(answered, Answered)
+        return answered
 
     async def _accepted(self, response: Response) -> Response:
+        """The response with the operation that it was parsed for, and what was parsed."""
         large = len(response.body) > LARGE
-        content = await run_sync(answers.read, response, self.spec) if large else answers.read(response, self.spec)
-        return replace(response, content=replace(content, read_by=self.spec))
+        answered = await run_sync(answers.read, response, self.spec) if large else answers.read(response, self.spec)
+        return replace(response, content=(self.spec, answered))
 
     async def learn(self, answered: Answered, size: int) -> Shape:
         """The shape of the answer's records, learned from them once enough were collected. `size`: the size of the
@@ -143,12 +144,12 @@ class Calling:
         how = f"Set {own} to get them" if own else "Narrow the list with this tool's arguments"
         return with_note(note, f"Upstream has more rows ({more}). {how}, or {SET_PAGING}.")
 
-    def _payload(self, answered: Answered, note: Mapping[str, Any]) -> Payload:
+    def _payload(self, answered: Answered, shape: Shape, note: Mapping[str, Any]) -> Payload:
         if answered.rows is not None:
             loaded = Loaded(answered.rows, note, answered.rest)
-            return MemoryRows(lambda: loaded, self.shape)
+            return MemoryRows(lambda: loaded, shape)
         if answered.record is not None:
-            return Record(dict(answered.record), self.shape, note=note)
+            return Record(dict(answered.record), shape, note=note)
         return MemoryText(answered.text or "", self.name, "text/plain", note)
 
 

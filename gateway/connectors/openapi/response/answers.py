@@ -32,8 +32,7 @@ _TEXTS = frozenset({"", "application/yaml", "application/x-yaml", "application/j
 @dataclass(frozen=True, slots=True)
 class Answered:
     """One of `rows`, `record` and `text` is set. `path`: that of the rows. `rest`: everything except the rows, so that
-    nothing is lost. `body`: the whole data, in which the next page is looked up. `read_by`: the operation that the
-    response was parsed for."""
+    nothing is lost. `body`: the whole data, in which the next page is looked up."""
 
     rows: Sequence[dict[str, Any]] | None = None
     record: Mapping[str, Any] | None = None
@@ -41,7 +40,6 @@ class Answered:
     rest: Mapping[str, Any] = field(default_factory=dict)
     body: Any = None
     path: str = ""
-    read_by: DocumentedOperation | None = field(default=None, repr=False, compare=False)
 
 
 def read(response: Response, operation: DocumentedOperation) -> Answered:
@@ -79,7 +77,7 @@ def _from_data(data: Any, operation: DocumentedOperation) -> Answered:
     if operation.kind is Kind.TEXT and isinstance(data, str):
         return Answered(text=data, body=data)
     if operation.kind in (Kind.RECORD, Kind.TEXT) and isinstance(data, list):
-        return Answered(rows=[_row(each) for each in data], body=data)
+        return Answered(rows=_rows(data), body=data)
     path = _rows_path(data, operation.rows) if operation.kind is Kind.LIST else None
     if operation.kind is not Kind.LIST or (path is None and operation.kind_is_unknown):
         return Answered(record=data if isinstance(data, dict) else {"value": data}, body=data)
@@ -87,10 +85,10 @@ def _from_data(data: Any, operation: DocumentedOperation) -> Answered:
         return Answered(rows=[], rest={"value": None}, body=data)
     if path is None:
         is_empty = operation.rows is not None and isinstance(data, dict)
-        return Answered(rows=[], rest=data, body=data) if is_empty else Answered(rows=[_row(data)], body=data)
+        return Answered(rows=[], rest=data, body=data) if is_empty else Answered(rows=_rows([data]), body=data)
     if at(data, path) is None:  # null is not an empty list: it is shown beside the rows
         return Answered(rows=[], rest=data, body=data, path=path)
-    rows = [_row(each) for each in at(data, path)]
+    rows = _rows(at(data, path))
     return Answered(rows=rows, rest=without(data, path) if isinstance(data, dict) else {}, body=data, path=path)
 
 
@@ -124,8 +122,10 @@ def _obvious(data: Mapping[str, Any]) -> str | None:
     return conventional[0] if conventional else None
 
 
-def _row(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {"value": value}
+def _rows(values: list[Any]) -> list[dict[str, Any]]:
+    if set(map(type, values)) == {dict}:
+        return list(values)
+    return [value if isinstance(value, dict) else {"value": value} for value in values]
 
 
 # -- Decoding ---------------------------------------------------------------------------------------
