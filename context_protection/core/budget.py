@@ -115,7 +115,9 @@ def render(document: Mapping[str, Any], policy: Policy, operation: str, *, meta_
     clients which truncate an answer still show it. `operation`: the operation that answers."""
     meta = meta_texts.bounded(document[meta_key], policy.hard_cap)
     head = dumps({meta_key: meta})[:-2] + (b"," if meta else b"")
-    rest = dumps({name: value for name, value in document.items() if name != meta_key})
+    others = dict(document)
+    del others[meta_key]
+    rest = dumps(others)
     tail = (b"," if len(rest) > 2 else b"") + rest[1:]
     other_chars = length(head) + length(tail)
     figures, estimated = _figures(other_chars, policy.token_budget_threshold)

@@ -136,8 +136,9 @@ class Shape:
         """Section → its top-level names in the record. If a field of the record has a section's name, the section is
         renamed, unless that field is all that the section holds."""
         groups: dict[str, list[str]] = {}
+        known = self._sections
         for name in record:
-            groups.setdefault(self.section_of(name), []).append(name)
+            groups.setdefault(known.get(name) or self.section_of(name), []).append(name)
         sections: dict[str, list[str]] = {}
         for section, names in groups.items():
             sections[section if names == [section] else _distinct_name(section, record, sections)] = names

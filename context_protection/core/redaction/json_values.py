@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from itertools import compress, repeat
+from operator import is_
 from typing import Any
 
 import orjson
@@ -28,6 +30,7 @@ _SCHEMA = word_set(
 )
 _TYPES = word_set("string number integer boolean array object null")
 _NESTED = frozenset({dict, list})
+_EXAMINABLE = SCALARS | _NESTED | {str}
 FEWEST = 4  # elements of a list, or fields of an object, that are screened together
 ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, except after a scheme such as Bearer
 _WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
@@ -75,7 +78,7 @@ class _SecretSearch:
         if fields.may_be_table:
             self._table(node, path)
         first = len(self.stack)
-        for (name, below), field in zip(node.items(), fields.each, strict=True):
+        for name, below, field in self._examined(node, fields, every=bool(withheld or masked or reveal)):
             if withheld and name in withheld:
                 self._withhold(below, (path, name), name)
                 continue
@@ -100,6 +103,22 @@ class _SecretSearch:
             self._field(below, (path, name), within, field)
         if len(self.stack) - first >= FEWEST and not self.visibility.withheld:
             self.stack[first:] = self._suspects_among(self.stack[first:])
+
+    def _examined(self, node: dict[str, Any], fields: Fields, *, every: bool) -> Iterable[tuple[str, Any, ObjectField]]:
+        """The fields that have to be looked at one by one. `every`: all of them have to."""
+        found = zip(node.items(), fields.each, strict=True)
+        kinds = list(map(type, node.values()))
+        if every or len(node) < FEWEST or not _EXAMINABLE.issuperset(kinds):
+            return ((name, below, field) for (name, below), field in found)
+        texts = compress(node.values(), map(is_, kinds, repeat(str)))
+        has_secret = bool(harmless.suspects_among(list(texts)))
+        examined = _NESTED | {str} if has_secret else _NESTED
+        named = fields.named
+        return (
+            (name, below, field)
+            for at, (((name, below), field), kind) in enumerate(zip(found, kinds, strict=True))
+            if kind in examined or at in named
+        )
 
     def _suspects_among(self, waiting: Sequence[_Waiting]) -> list[_Waiting]:
         """The values that have to be searched, in order. Fields of an object are often as alike as elements of a

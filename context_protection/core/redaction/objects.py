@@ -32,10 +32,11 @@ class ObjectField:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """All fields of an object. `values`: the names of fields that hold the value of a name/value pair. `labels`: the
-    names of fields that may hold the name of such a pair."""
+    """All fields of an object. `named`: the places of those whose names mean something. `values`: the names of fields
+    that hold the value of a name/value pair. `labels`: the names of fields that may hold the name of such a pair."""
 
     each: tuple[ObjectField, ...]
+    named: frozenset[int]
     values: tuple[str, ...]
     labels: tuple[str, ...]
     may_be_table: bool
@@ -77,7 +78,8 @@ def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
     parts = [pairs.part_of_pair(name) for name in names]
     values = tuple(name for name, part in zip(names, parts, strict=True) if part == "value")
     labels = tuple(name for name, part in zip(names, parts, strict=True) if part not in ("", "value"))
-    return Fields(tuple(each), values, labels, pairs.may_be_table(names))
+    named = frozenset(at for at, field in enumerate(each) if field.is_named)
+    return Fields(tuple(each), named, values, labels, pairs.may_be_table(names))
 
 
 def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> ObjectField:

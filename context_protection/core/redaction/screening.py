@@ -7,7 +7,8 @@ the time: its name, the types of its values, and its texts joined into one.
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, compress, repeat
+from operator import is_
 from typing import Any
 
 from context_protection.core.redaction import harmless, pairs
@@ -40,9 +41,10 @@ def suspects(elements: Sequence[Any], *, within: str, custom: bool, depth: int =
 
 def _by_kind(elements: Sequence[Any], kinds: set[type], within: str, custom: bool, depth: int) -> set[int]:
     found: set[int] = set()
+    types = list(map(type, elements))
     for kind in kinds:
-        places = [at for at, each in enumerate(elements) if type(each) is kind]
-        some = [elements[at] for at in places]
+        places = list(compress(range(len(elements)), map(is_, types, repeat(kind))))
+        some = list(map(elements.__getitem__, places))
         found.update(places[at] for at in suspects(some, within=within, custom=custom, depth=depth))
     return found
 
