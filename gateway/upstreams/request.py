@@ -50,8 +50,9 @@ class Response:
 
     @property
     def version(self) -> bytes:
-        """A digest of status, content type and body, equal for equal answers. Computing it takes 1 ms per MB."""
-        digest = hashlib.blake2b(f"{self.status} {self.headers.get('content-type')}\n".encode(), digest_size=16)
+        """A digest of status, content type and body, equal for equal answers. It takes less than 1 ms per MB, because
+        processors have instructions for SHA-256."""
+        digest = hashlib.sha256(f"{self.status} {self.headers.get('content-type')}\n".encode())
         digest.update(self.body)
         return digest.digest()
 
