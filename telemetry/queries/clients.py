@@ -95,17 +95,15 @@ class Clients:
 
 def clients(span: Span, selection: Selection) -> Clients:
     columns = (*CLIENT, "outcome", "created_at")
-    rows: Any = select(span, selection).order_by("-created_at").values_list(*columns)[:CLIENT_CALLS]
+    rows: Any = list(select(span, selection).order_by("-created_at").values_list(*columns)[: CLIENT_CALLS + 1])
     found: dict[tuple[str, ...], ClientUsage] = {}
-    count = 0
-    for name, version, protocol, transport, outcome, at in rows:
+    for name, version, protocol, transport, outcome, at in rows[:CLIENT_CALLS]:
         key = (name, version, protocol, transport)
         known = found.setdefault(key, ClientUsage(*key, 0, 0, at, at))
         known.calls += 1
         known.errors += outcome == CallOutcome.ERROR
         known.first_at = at
-        count += 1
-    return Clients(tuple(found.values())[:MOST], is_cut=count >= CLIENT_CALLS)
+    return Clients(tuple(found.values())[:MOST], is_cut=len(rows) > CLIENT_CALLS)
 
 
 def sequences(span: Span, selection: Selection) -> tuple[Run, ...]:

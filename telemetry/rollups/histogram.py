@@ -6,8 +6,7 @@ Bucket n holds durations from 2^(n/16) to 2^((n+1)/16) microseconds.
 
 import json
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import orjson
 
@@ -38,19 +37,8 @@ def percentile(histogram: Histogram, percent: int) -> float | None:
     return None
 
 
-def merged(histograms: Iterable[Histogram]) -> Counter[int]:
-    total: Counter[int] = Counter()
-    for each in histograms:
-        total.update(each)
-    return total
-
-
 def dumps(histogram: Histogram) -> str:
     return json.dumps({str(bucket): histogram[bucket] for bucket in sorted(histogram)}, separators=(",", ":"))
-
-
-def loads(text: str) -> dict[int, int]:
-    return {int(bucket): count for bucket, count in json.loads(text).items()} if text else {}
 
 
 def joined(texts: str | None) -> dict[int, int]:

@@ -12,17 +12,19 @@ from gateway.connectors.codebase.tree import files
 from gateway.connectors.codebase.tree.paths import PathRefused
 
 MOST_LINES = 40  # shown of a definition
+MOST_FILTERED = 10_000  # definitions of one name, among which those of a kind or of a scope are found
 NOT_INDEXED = "Symbols are found when the index is complete."
 
 
 def find_symbol(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
     if sources.store is None:
         return QueryResult(MATCHES, [], 0, left_out=NOT_INDEXED, next_query=query)
-    name, limit = query["name"], query["limit"]
+    name, limit, kind = query["name"], query["limit"], query.get("kind")
+    is_filtered = kind is not None or not sources.scope.is_whole
     found = [
         each
-        for each in sources.store.find_symbols(name, most=limit + 1 if sources.scope.is_whole else 10_000)
-        if sources.scope.holds(each.path) and query.get("kind") in (None, each.symbol.kind)
+        for each in sources.store.find_symbols(name, most=MOST_FILTERED if is_filtered else limit + 1)
+        if sources.scope.holds(each.path) and kind in (None, each.symbol.kind)
     ]
     rows: list[dict[str, Any]] = []
     for each in found[:limit]:

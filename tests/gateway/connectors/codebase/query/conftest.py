@@ -43,7 +43,11 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def place(root: Path, tmp_path: Path) -> ProjectPlace:
-    index, repository = SqlitePlace(tmp_path / "index.sqlite3"), opened(root)
+    return indexed(root, tmp_path / "index.sqlite3")
+
+
+def indexed(root: Path, file: Path) -> ProjectPlace:
+    index, repository = SqlitePlace(file), opened(root)
     with index.writing() as store:
         assert store is not None
         put(store, {each.path: each.content for each in text_files(root)})

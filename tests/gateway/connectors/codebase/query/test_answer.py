@@ -19,7 +19,7 @@ from gateway.connectors.codebase.schemas.requests import RESPONSE_FORMATS
 from tests.gateway.connectors.codebase import repositories
 from tests.gateway.connectors.codebase.conftest import IN_POSTGRES, NewPlace
 from tests.gateway.connectors.codebase.indexes import put
-from tests.gateway.connectors.codebase.query.conftest import FILES, Ask
+from tests.gateway.connectors.codebase.query.conftest import FILES, Ask, indexed
 
 
 def places(answer: dict[str, Any]) -> list[tuple[str, int, int]]:
@@ -115,6 +115,17 @@ def test_find_symbol(ask: Ask):
     assert answer["results"]["matches"][0]["kind"] == "function"
     assert places(ask({"operation": "findSymbol", "name": "parse_header", "kind": "class"})) == []
     assert places(ask({"operation": "findSymbol", "name": "parse_header"}, scope={"directories": ["docs"]})) == []
+
+
+def test_a_symbol_of_a_kind_is_found_behind_more_of_other_kinds_than_the_limit(ask: Ask, tmp_path: Path):
+    functions = {f"{name}.py": "def Part():\n    pass\n" for name in "abc"}
+    root = repositories.new(
+        tmp_path / "parts", **functions, **{f"{name}.py": "class Part:\n    pass\n" for name in "de"}
+    )
+    place = indexed(root, tmp_path / "parts.sqlite3")
+    answer = ask({"operation": "findSymbol", "name": "Part", "kind": "class", "limit": 1}, at=place)
+    assert places(answer) == [("d.py", 1, 2)]
+    assert answer["results"]["hasMore"]
 
 
 def test_find_references(ask: Ask):
