@@ -49,6 +49,8 @@ def _present(value: dict[str, Any], tree: dict[str, Wanted]) -> Iterator[tuple[s
 def resolves(value: Any, path: str) -> bool:
     """Whether `path` exists in `value`. Below a null, any path counts as existing; below an empty list, any that begins
     with `*`."""
+    if isinstance(value, dict) and path in value and "." not in path:  # the common case
+        return True
     for index, step in enumerate(steps := path.split(".")):
         if value is None:
             return True

@@ -187,7 +187,7 @@ class _FirstAnswer:
         return {
             name: {
                 "estimatedTokens": tokens.formula_of_length(
-                    length(dumps({field: self.value[field] for field in fields}))
+                    length(dumps(dict(zip(fields, map(self.value.__getitem__, fields), strict=True))))
                 )
             }
             for name, fields in self.shape.in_sections(self.value).items()
@@ -239,7 +239,8 @@ class _FirstAnswer:
 
 def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, operation: str, **extra: Any) -> Body:
     """Our `meta` and the object's fields. If the object has a `meta` of its own, ours gets one underscore more."""
-    own = [name for name in value if name.endswith("meta") and not name[:-4].strip("_")]
+    has_meta = "meta" in "\0".join(value)  # true of few records
+    own = [name for name in value if name.endswith("meta") and not name[:-4].strip("_")] if has_meta else []
     key = "_" * (max(map(len, own)) - 3) + "meta" if own else "meta"
     return render({key: meta, **extra, **value}, policy, operation, meta_key=key)
 
