@@ -23,12 +23,13 @@ def bounded(meta: Mapping[str, Any], hard_cap: int) -> Mapping[str, Any]:
 
 
 def _fitted(texts: Sequence[str], most: int) -> list[str]:
-    """Halves the longest text until all of them take at most `most` tokens."""
+    """Cuts the longest texts to half of their length until all of them take at most `most` tokens. When all are short,
+    leaves out the last ones. Few steps suffice for any number of texts, because each step counts all of them."""
     kept = list(texts)
-    while tokens.claude.count(orjson.dumps(kept).decode()) > most:
-        longest = max(range(len(kept)), key=lambda number: len(kept[number]))
-        if len(kept[longest]) > SHORTEST:
-            kept[longest] = f"{kept[longest][: len(kept[longest]) // 2]}…"
+    while (counted := tokens.claude.count(orjson.dumps(kept).decode())) > most:
+        half = max(map(len, kept)) // 2
+        if 2 * half > SHORTEST:
+            kept = [text if len(text) <= half else f"{text[:half]}…" for text in kept]
         else:
-            kept.pop()
+            kept = kept[: min(len(kept) - 1, len(kept) * most // counted)]
     return kept
