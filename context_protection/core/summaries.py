@@ -108,15 +108,15 @@ def reduced(value: Any, path: str, policy: Policy) -> Any:
 def _reduced_all(values: list[Any], path: str, policy: Policy) -> list[Any]:
     """All values of a column. Most columns have nothing to shorten, so no function is called for each value."""
     kinds = {kind for kind in set(map(type, values)) if _BY_TYPE[kind] is not None}
-    if not kinds or (kinds == {str} and _are_short(values)) or (kinds <= {dict, list} and _are_small(values)):
+    are_short = kinds == {str} and _longest_text(values) <= TEXT_CHARS
+    if not kinds or are_short or (kinds <= {dict, list} and _are_small(values)):
         return values
     return [reduced(each, path, policy) for each in values]
 
 
-def _are_short(values: list[Any]) -> bool:
-    """Whether `clipped` leaves all the texts among the values as they are."""
+def _longest_text(values: list[Any]) -> int:
     texts = values if set(map(type, values)) == {str} else [each for each in values if type(each) is str]
-    return max(map(len, texts)) <= TEXT_CHARS
+    return max(map(len, texts))
 
 
 def _are_small(values: list[Any]) -> bool:
