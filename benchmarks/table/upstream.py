@@ -74,7 +74,7 @@ def answer(target: str) -> bytes:
 
 
 def numbered() -> Callable[[str], bytes]:
-    """Responses of which no two have the same body."""
+    """Returns a function that gives each response a different body."""
     numbers = itertools.count(1)
 
     def response(target: str) -> bytes:

@@ -4,7 +4,7 @@
 until it matches the rendered text.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -91,9 +91,8 @@ def dumps(value: Any) -> bytes:
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
 
 
-def dumps_each(values: Iterable[Any]) -> list[bytes]:
-    """`dumps` of each value, without a function of Python's for each of them."""
-    values = list(values)
+def dumps_each(values: Sequence[Any]) -> list[bytes]:
+    """`dumps` of each value, in a loop in C."""
     try:
         return list(map(_DUMPS, values))
     except TypeError:

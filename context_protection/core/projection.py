@@ -76,7 +76,7 @@ def column(values: Sequence[Any], path: str) -> list[Any]:
 
 
 def _column(values: Sequence[Any], steps: tuple[str, ...]) -> list[Any]:
-    """Values that are all objects, or all lists, are read without a function of Python's for each of them."""
+    """Values that are all objects are read in a loop in C."""
     for index, step in enumerate(steps):
         if set(map(type, values)) == {dict}:
             values = list(map(dict.get, values, repeat(step)))

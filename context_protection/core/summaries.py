@@ -8,10 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from context_protection.core import extracts, field_selection, projection
-from context_protection.core.budget import dumps, length
+from context_protection.core.budget import dumps, dumps_each, length
 from context_protection.core.inference import proposals
 from context_protection.core.policy import Policy
 from context_protection.core.shapes import Field, Shape
@@ -121,10 +119,7 @@ def _longest_text(values: list[Any]) -> int:
 
 def _are_small(values: list[Any]) -> bool:
     """Whether `sized` surely leaves all the objects and lists among the values as they are."""
-    try:
-        return max(map(len, map(orjson.dumps, values))) <= NESTED_CHARS
-    except TypeError:  # a value or a name that only `dumps` can write
-        return False
+    return max(map(len, dumps_each(values))) <= NESTED_CHARS
 
 
 def clipped(text: str, path: str, policy: Policy) -> str:

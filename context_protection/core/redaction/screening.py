@@ -6,6 +6,7 @@ the time: its name, the types of its values, and its texts joined into one.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain, compress, repeat
 from operator import is_
 from typing import Any
@@ -16,8 +17,6 @@ from context_protection.core.redaction.objects import fields_of
 
 SCALARS = frozenset({int, float, bool, type(None)})
 DEEPEST = 20  # levels that are screened; all deeper values are searched
-MOST_LABELS = 2048  # cached labels
-_harmless_labels: set[str] = set()  # labels of pairs that name no secret: the rows of a list have many in common
 
 
 def suspects(elements: Sequence[Any], *, within: str, custom: bool, depth: int = 0) -> Iterable[int]:
@@ -86,7 +85,7 @@ def _with_secret_label(objects: Sequence[dict[str, Any]], name: str) -> Iterable
     """The places of the name/value pairs whose label, in the field `name` or below it, names a secret."""
     column = [each[name] for each in objects]
     if set(map(type, column)) == {str}:
-        secrets = set(filter(_names_a_secret, set(column) - _harmless_labels))
+        secrets = set(filter(_names_a_secret, set(column)))
         return [at for at, label in enumerate(column) if label in secrets] if secrets else ()
     return [at for at, each in enumerate(objects) if any(map(_names_a_secret, pairs.labels_of(each, [name])))]
 
@@ -97,14 +96,12 @@ def _is_empty(value: Any) -> bool:
 
 
 def _names_a_secret(label: str) -> bool:
-    if len(label) > pairs.LONGEST_LABEL or label in _harmless_labels:
-        return False
-    if (place_kind(label) or label_kind(label)) is not None:
-        return True
-    if len(_harmless_labels) >= MOST_LABELS:
-        _harmless_labels.clear()
-    _harmless_labels.add(label)
-    return False
+    return len(label) <= pairs.LONGEST_LABEL and _is_kind_of_secret(label)
+
+
+@lru_cache(maxsize=2048)
+def _is_kind_of_secret(label: str) -> bool:
+    return (place_kind(label) or label_kind(label)) is not None
 
 
 def _lists(lists: Sequence[list[Any]], within: str, custom: bool, depth: int) -> set[int]:
