@@ -112,7 +112,8 @@ class MemoryRows:
         def redacted() -> Loaded:
             loaded = self._load()
             rows = seen(list(loaded.rows), self.shape, visibility)
-            return replace(loaded, rows=rows, beside=redact(dict(loaded.beside), visibility)[0])
+            beside = redact(dict(loaded.beside), visibility)[0] if loaded.beside else loaded.beside
+            return Loaded(rows, loaded.note, beside, loaded.plan, loaded.total)
 
         return MemoryRows(cache(redacted), shape_as_seen(self.shape, visibility), self.options, visibility)
 

@@ -27,6 +27,8 @@ def redacted(payload: Payload, visibility: Visibility, operation: str = "") -> P
     match payload:
         case Record():
             (value,) = seen([payload.value], payload.shape, visibility)
+            if value is payload.value and not visibility.withheld:
+                return payload
             return replace(payload, value=value, shape=shape_as_seen(payload.shape, visibility))
         case MemoryRows() | ColumnRows():
             return payload.seen_by(visibility)

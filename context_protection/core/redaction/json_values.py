@@ -78,7 +78,10 @@ class _SecretSearch:
         if fields.may_be_table:
             self._table(node, path)
         first = len(self.stack)
-        for name, below, field in self._examined(node, fields, every=bool(withheld or masked or reveal)):
+        kinds = list(map(type, node.values()))
+        are_screened = not (withheld or masked or reveal or len(node) < FEWEST) and _EXAMINABLE.issuperset(kinds)
+        every = zip(node.items(), fields.each, strict=True)
+        for (name, below), field in self._examined(node, kinds, fields, custom) if are_screened else every:
             if withheld and name in withheld:
                 self._withhold(below, (path, name), name)
                 continue
@@ -101,24 +104,22 @@ class _SecretSearch:
                 self._change((path, name), mark(opens), name, opens, "field")
                 continue
             self._field(below, (path, name), within, field)
-        if len(self.stack) - first >= FEWEST and not self.visibility.withheld:
+        if len(self.stack) - first >= FEWEST and not (are_screened or self.visibility.withheld):
             self.stack[first:] = self._suspects_among(self.stack[first:])
 
-    def _examined(self, node: dict[str, Any], fields: Fields, *, every: bool) -> Iterable[tuple[str, Any, ObjectField]]:
-        """The fields that have to be looked at one by one. `every`: all of them have to."""
-        found = zip(node.items(), fields.each, strict=True)
-        kinds = list(map(type, node.values()))
-        if every or len(node) < FEWEST or not _EXAMINABLE.issuperset(kinds):
-            return ((name, below, field) for (name, below), field in found)
-        texts = compress(node.values(), map(is_, kinds, repeat(str)))
-        has_secret = bool(harmless.suspects_among(list(texts)))
-        examined = _NESTED | {str} if has_secret else _NESTED
-        named = fields.named
-        return (
-            (name, below, field)
-            for at, (((name, below), field), kind) in enumerate(zip(found, kinds, strict=True))
-            if kind in examined or at in named
-        )
+    def _examined(
+        self, node: dict[str, Any], kinds: list[type], fields: Fields, custom: bool
+    ) -> Iterable[tuple[tuple[str, Any], ObjectField]]:
+        """The fields that have to be looked at one by one, in order. Values of the same type are screened together.
+        `kinds`: the types of all values."""
+        items, values, places = list(node.items()), list(node.values()), range(len(kinds))
+        texts = list(compress(places, map(is_, kinds, repeat(str))))
+        nested = set(compress(places, map(_NESTED.__contains__, kinds)))
+        alike = sorted(nested & fields.plain)
+        found = nested.difference(alike) | fields.named
+        found.update(texts[at] for at in harmless.suspects_among([values[at] for at in texts]))
+        found.update(alike[at] for at in suspects([values[at] for at in alike], within="", custom=custom))
+        return [(items[at], fields.each[at]) for at in sorted(found)]
 
     def _suspects_among(self, waiting: Sequence[_Waiting]) -> list[_Waiting]:
         """The values that have to be searched, in order. Fields of an object are often as alike as elements of a

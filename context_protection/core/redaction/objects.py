@@ -32,11 +32,13 @@ class ObjectField:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """All fields of an object. `named`: the places of those whose names mean something. `values`: the names of fields
-    that hold the value of a name/value pair. `labels`: the names of fields that may hold the name of such a pair."""
+    """All fields of an object. `named`: the places of those whose names mean something. `plain`: the places of those
+    whose names mean nothing, not even for the fields below them. `values`: the names of fields that hold the value of a
+    name/value pair. `labels`: the names of fields that may hold the name of such a pair."""
 
     each: tuple[ObjectField, ...]
     named: frozenset[int]
+    plain: frozenset[int]
     values: tuple[str, ...]
     labels: tuple[str, ...]
     may_be_table: bool
@@ -79,7 +81,12 @@ def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
     values = tuple(name for name, part in zip(names, parts, strict=True) if part == "value")
     labels = tuple(name for name, part in zip(names, parts, strict=True) if part not in ("", "value"))
     named = frozenset(at for at, field in enumerate(each) if field.is_named)
-    return Fields(tuple(each), named, values, labels, pairs.may_be_table(names))
+    plain = frozenset(
+        at
+        for at, (name, field) in enumerate(zip(names, each, strict=True))
+        if not (field.is_named or holder or holder_of(name)) and field.is_custom == custom
+    )
+    return Fields(tuple(each), named, plain, values, labels, pairs.may_be_table(names))
 
 
 def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> ObjectField:

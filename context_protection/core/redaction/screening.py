@@ -7,8 +7,8 @@ the time: its name, the types of its values, and its texts joined into one.
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, compress, repeat
-from operator import is_
+from itertools import accumulate, chain, compress, groupby, repeat
+from operator import is_, itemgetter
 from typing import Any
 
 from context_protection.core.redaction import harmless, pairs
@@ -50,15 +50,16 @@ def _by_kind(elements: Sequence[Any], kinds: set[type], within: str, custom: boo
 
 
 def _objects(objects: Sequence[dict[str, Any]], within: str, custom: bool, depth: int) -> Iterable[int]:
-    if len(forms := set(map(tuple, objects))) == 1:  # true of most lists
-        return _of_one_form(forms.pop(), objects, within, custom, depth)
+    forms = list(map(tuple, objects))
     by_names: dict[tuple[str, ...], list[int]] = {}
-    for at, each in enumerate(objects):
-        by_names.setdefault(tuple(each), []).append(at)
+    for names, places in groupby(range(len(objects)), key=forms.__getitem__):  # equal forms usually stand together
+        by_names.setdefault(names, []).extend(places)
+    if len(by_names) == 1:  # true of most lists
+        return _of_one_form(forms[0], objects, within, custom, depth)
     found: set[int] = set()
-    for names, places in by_names.items():
-        some = [objects[at] for at in places]
-        found.update(places[at] for at in _of_one_form(names, some, within, custom, depth))
+    for names, at_places in by_names.items():
+        some = list(map(objects.__getitem__, at_places))
+        found.update(at_places[at] for at in _of_one_form(names, some, within, custom, depth))
     return found
 
 
@@ -83,7 +84,7 @@ def _of_one_form(
 
 def _with_secret_label(objects: Sequence[dict[str, Any]], name: str) -> Iterable[int]:
     """The places of the name/value pairs whose label, in the field `name` or below it, names a secret."""
-    column = [each[name] for each in objects]
+    column = list(map(itemgetter(name), objects))
     if set(map(type, column)) == {str}:
         secrets = set(filter(_names_a_secret, set(column)))
         return [at for at, label in enumerate(column) if label in secrets] if secrets else ()
