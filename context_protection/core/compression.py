@@ -9,6 +9,9 @@ else:
     from backports import zstd
 
 _LEVEL = 1
+# Shared by all threads: each call compresses a whole block under the compressor's own lock. To make a new compressor
+# takes as long as to compress a block.
+_compressor = zstd.ZstdCompressor(_LEVEL)
 _OF_ZLIB = b"\x78"  # the first byte of blocks that earlier versions stored, compressed with zlib
 
 
@@ -17,7 +20,8 @@ class NotCompressed(ValueError):
 
 
 def compress(block: bytes) -> bytes:
-    return zstd.compress(block, _LEVEL)
+    """Equal for equal blocks in all processes with the same version of zstd."""
+    return _compressor.compress(block, zstd.ZstdCompressor.FLUSH_FRAME)
 
 
 def decompress(data: bytes) -> bytes:

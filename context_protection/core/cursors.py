@@ -208,10 +208,10 @@ class Snapshots:
         same call and content is stored already, returns that one; a store that defers writes replaces it, but keeps
         its time. If the store is unavailable, the result has `is_stored` False, and the answer has no cursor to its
         remainder (law 5)."""
-        snapshot_id = self._name(new)
+        packed = [compress(block) for block in new.blocks]
+        snapshot_id = self._name(new, packed)
         if not self.store.defers_writes and (known := self._recalled(snapshot_id)) is not None:
             return known
-        packed = [compress(block) for block in new.blocks]
         origin, now = new.origin, self.sealer.clock()
         snapshot = Snapshot(
             id=snapshot_id,
@@ -244,13 +244,14 @@ class Snapshots:
         """Whether `begin` has stored this snapshot and it has not expired. Also False if the store is unavailable, or
         would have to look in slow storage."""
         with suppress(StoreUnavailable):
-            return self.store.recall(self._name(new)) is not None
+            return self.store.recall(self._name(new, [compress(block) for block in new.blocks])) is not None
         return False
 
-    def _name(self, new: NewSnapshot) -> str:
+    def _name(self, new: NewSnapshot, packed: Sequence[bytes]) -> str:
+        """`packed`: the compressed blocks. Equal blocks are equal when compressed, too, and faster to hash."""
         origin = new.origin
         call = [origin.operation, origin.caller, origin.arguments, new.plan]
-        return self.sealer.name(orjson.dumps(call, option=orjson.OPT_SORT_KEYS), *new.blocks)
+        return self.sealer.name(orjson.dumps(call, option=orjson.OPT_SORT_KEYS), *packed)
 
     def resume(
         self, token: str, operation: str, caller: str, arguments: Mapping[str, Any]

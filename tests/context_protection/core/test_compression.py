@@ -1,8 +1,10 @@
+import random
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_protection.core.compression import NotCompressed, compress, decompress
+from context_protection.core.compression import NotCompressed, compress, decompress, zstd
 
 BLOCK = b'[{"id":1,"guest":"Ada"},' + b'{"id":2,"guest":"Grace"},' * 200 + b"{}]"
 
@@ -14,6 +16,16 @@ def test_a_block_is_restored(block: bytes):
 
 def test_a_compressed_block_is_small():
     assert len(compress(BLOCK)) < len(BLOCK) / 20
+
+
+def test_equal_blocks_are_equal_when_compressed_whatever_was_compressed_before():
+    chance = random.Random(5)
+    blocks = [BLOCK[: chance.randrange(len(BLOCK))] + chance.randbytes(chance.randrange(3000)) for _ in range(200)]
+    alone = [zstd.compress(block, 1) for block in blocks]
+    shuffled = chance.sample(range(len(blocks)), len(blocks))
+    with ThreadPoolExecutor(4) as threads:
+        found = dict(zip(shuffled, threads.map(lambda at: compress(blocks[at]), shuffled), strict=True))
+    assert [found[at] for at in range(len(blocks))] == alone
 
 
 def test_a_block_of_an_earlier_version_is_restored():
