@@ -21,8 +21,11 @@ SHORTEST: Final = 600
 STEP: Final = 0.08
 # Added to each share, so that all shares far below it count as equal.
 LEAST_SHARE: Final = 0.02
-# A rate is used this often before a text is counted again.
-USES: Final = 24
+# A rate is used this often before a text is counted again. While counts confirm the rate within CONFIRMED, each rate is
+# used twice as often as the one before, up to MOST_USES.
+FEWEST_USES: Final = 16
+MOST_USES: Final = 256
+CONFIRMED: Final = 0.02
 # Bytes of a rate and its key, measured.
 RATE_BYTES: Final = 400
 _BYTES: Final = bytes(range(256))
@@ -34,7 +37,8 @@ _ASCII: Final = bytes(range(0x80))
 @dataclass(slots=True)
 class _Rate:
     tokens_per_weight: float
-    uses: int = 0
+    uses_left: int = FEWEST_USES
+    uses: int = FEWEST_USES
 
 
 class LearnedRates:
@@ -53,17 +57,23 @@ class LearnedRates:
         weight = weigh_bytes(data, TYPICAL)
         key = operation, _kind(data, weight)
         rate = self._rates.get(key)
-        if rate is None or rate.uses >= USES:
+        if rate is None or rate.uses_left <= 0:
             return self._learn(key, rate, data, weight)
-        rate.uses += 1
+        rate.uses_left -= 1
         return round(rate.tokens_per_weight * weight)
 
     def _learn(self, key: Hashable, known: _Rate | None, data: bytes, weight: int) -> int:
         count = self._ruler.count(data.decode())
-        found = count / weight
-        rate = _Rate(found if known is None else (known.tokens_per_weight + found) / 2)
-        self._rates.put(key, rate, RATE_BYTES)
+        self._rates.put(key, _next_rate(known, count / weight), RATE_BYTES)
         return count
+
+
+def _next_rate(known: _Rate | None, found: float) -> _Rate:
+    if known is None:
+        return _Rate(found)
+    is_confirmed = abs(found / known.tokens_per_weight - 1) <= CONFIRMED
+    uses = min(2 * known.uses, MOST_USES) if is_confirmed else FEWEST_USES
+    return _Rate((known.tokens_per_weight + found) / 2, uses, uses)
 
 
 def _kind(data: bytes, weight: int) -> tuple[int, ...]:

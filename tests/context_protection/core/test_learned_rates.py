@@ -1,7 +1,7 @@
 """Figures from earlier, similar texts: near what ctok counts, and for telemetry alone."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from context_protection.core.cache_budget import CacheBudget
 from context_protection.core.cursors import Sealer, Snapshots
 from context_protection.core.policy import Policy, RulerName
 from context_protection.core.tokens import LearnedRates, claude, exact
+from context_protection.core.tokens.learned_rates import FEWEST_USES
 from tests.context_protection.core.test_tokens import MAKERS, seeded, text_of
 from tests.properties.desk import Desk, DictSnapshots
 
@@ -67,6 +68,25 @@ def test_similar_answers_are_rarely_counted():
     for _ in range(200):
         learned.tokens("list", _rows(chance, lambda chance: f"Guest Number {chance.randrange(100)}"))
     assert ruler.counted < 40
+
+
+def _counts(values: Iterable[str]) -> int:
+    """How many of these answers of one operation are counted."""
+    ruler, chance = NotingRuler(), seeded("rows")
+    learned = LearnedRates(ruler)
+    for value in values:
+        learned.tokens("list", _rows(chance, lambda _, value=value: value))
+    return ruler.counted
+
+
+def test_answers_that_confirm_a_rate_are_counted_ever_more_rarely():
+    assert _counts(["the guest arrives late"] * 2000) < 20
+
+
+def test_answers_that_do_not_confirm_a_rate_are_counted_as_often_as_at_first():
+    """Both texts have the same letters, but one of them consists of words."""
+    words, noise = "the guest arrives late", "eth gtues vriraes teal"
+    assert _counts([words, noise] * 1000) > 2000 / FEWEST_USES / 2
 
 
 def test_another_operation_and_other_content_are_counted_for_themselves():
