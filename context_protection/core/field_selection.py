@@ -115,7 +115,7 @@ class _Selection:
         return canonical.renamed(self.record, self.shape)
 
     @cached_property
-    def _sections(self) -> dict[str, list[str]]:
+    def _sections(self) -> Mapping[str, Sequence[str]]:
         return self.shape.in_sections(self._renamed)
 
 

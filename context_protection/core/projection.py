@@ -78,13 +78,21 @@ def column(values: Sequence[Any], path: str) -> list[Any]:
 def _column(values: Sequence[Any], steps: tuple[str, ...]) -> list[Any]:
     """Values that are all objects are read in a loop in C."""
     for index, step in enumerate(steps):
-        if set(map(type, values)) == {dict}:
-            values = list(map(dict.get, values, repeat(step)))
+        if (found := _of_objects(values, step)) is not None:
+            values = found
         elif step == "*" and any(isinstance(each, list) for each in values):
             return _below_lists(values, steps[index:])
         else:
             values = [each.get(step) if isinstance(each, dict) else None for each in values]
     return list(values)
+
+
+def _of_objects(values: Sequence[Any], step: str) -> list[Any] | None:
+    """The member `step` of each value; None if one of them is not an object."""
+    try:
+        return list(map(dict.get, values, repeat(step)))
+    except TypeError:
+        return None
 
 
 def _below_lists(values: Sequence[Any], steps: tuple[str, ...]) -> list[Any]:

@@ -130,15 +130,15 @@ class _FirstAnswer:
         }
         body = self.preview_with_target(meta, summary)
         baseline = 0 if self.record.follow_up else None
-        envelope = _envelope(
+        return _envelope(
             body,
             self.original,
             summarized=True,
             baseline=baseline,
             is_complete=self.whole_snapshot.is_stored,
             found=self.withheld,
+            missing=tuple(summaries.missing(self.record.value, self.shape, self.policy)),
         )
-        return replace(envelope, missing_fields=tuple(summaries.missing(self.record.value, self.shape, self.policy)))
 
     def preview_with_target(self, meta: dict[str, Any], summary: dict[str, Any]) -> Body:
         """The preview; if the shape has a target, the meta says whether the whole body meets it."""
@@ -255,6 +255,7 @@ def _envelope(
     baseline: int | None = None,
     is_complete: bool = True,
     found: Counts = NOTHING_WITHHELD,
+    missing: tuple[str, ...] = (),
 ) -> Envelope:
     return Envelope(
         body=body.data,
@@ -268,6 +269,7 @@ def _envelope(
         oversized=summarized or oversized,
         is_complete=is_complete,
         withheld=found,
+        missing_fields=missing,
     )
 
 

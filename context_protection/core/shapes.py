@@ -5,7 +5,7 @@ themselves (proposals.py). The shape of an unknown type declares nothing.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
@@ -37,6 +37,11 @@ class Field:
     def sources(self) -> tuple[str, ...]:
         """The paths in upstream's record that hold the value itself."""
         return (self.source,)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the value is that of one field of upstream's record, unchanged."""
+        return self.convert is None and "." not in self.source and self.source != "*"
 
     def read(self, record: Mapping[str, Any]) -> Any:
         value = projection.get(record, self.source)
@@ -80,6 +85,22 @@ class Shape:
     def canonical(self) -> dict[str, Field]:
         """The fields of a preview."""
         return {each.name: each for each in (*self.row, *self.preview)}
+
+    @cached_property
+    def direct(self) -> Mapping[str, str]:
+        """Those fields of a preview that are fields of upstream's record as they are: canonical name → upstream's."""
+        named = self.canonical.items()
+        return {name: each.source for name, each in named if type(each) is Field and each.is_direct}
+
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """The fields of a preview that are declared to be kept."""
+        return frozenset(name for name, each in self.canonical.items() if each.is_kept)
+
+    @cached_property
+    def preview_sources(self) -> list[str]:
+        """Upstream's paths for the fields of a preview."""
+        return [each.source for each in (*self.row, *self.preview)]
 
     @cached_property
     def fields(self) -> dict[str, Field]:
@@ -132,9 +153,23 @@ class Shape:
     def _sections(self) -> dict[str, str]:
         return {}
 
-    def in_sections(self, record: Mapping[str, Any]) -> dict[str, list[str]]:
+    def in_sections(self, record: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
         """Section → its top-level names in the record. If a field of the record has a section's name, the section is
         renamed, unless that field is all that the section holds."""
+        names = tuple(record)
+        known, sections = self._last_in_sections
+        if names != known:  # the records of one operation usually have the same names
+            sections = self._grouped(names)
+            if len(names) <= MOST_NAMES:
+                self.__dict__["_last_in_sections"] = names, sections
+        return sections
+
+    @cached_property
+    def _last_in_sections(self) -> tuple[tuple[str, ...], Mapping[str, Sequence[str]]]:
+        """The names of the record that was last grouped, and its sections."""
+        return (), {}
+
+    def _grouped(self, record: Sequence[str]) -> dict[str, list[str]]:
         groups: dict[str, list[str]] = {}
         known = self._sections
         for name in record:
@@ -188,7 +223,7 @@ def _first_match(name: str, sections: Iterable[Section]) -> str:
     return REST_OF_THE_RECORD
 
 
-def _distinct_name(section: str, record: Mapping[str, Any], others: Mapping[str, Any]) -> str:
+def _distinct_name(section: str, record: Container[str], others: Container[str]) -> str:
     """The section's name with leading underscores until no field of the record and no other section has it."""
     while section in record or section in others:
         section = f"_{section}"

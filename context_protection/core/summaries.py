@@ -26,10 +26,14 @@ def preview(record: Mapping[str, Any], shape: Shape, policy: Policy, *, keeps: b
         identifying = [name for name in shape.canonical if _identifies(name)]
         values = field_selection.selected(record, list(dict.fromkeys([*identifying, *names])), shape).value
     else:
-        values = {name: each.read(record) for name, each in shape.canonical.items()}
-    kept = {name for name, each in shape.canonical.items() if each.is_kept} if keeps else ()
+        direct = shape.direct
+        values = {
+            name: record.get(direct[name]) if name in direct else each.read(record)
+            for name, each in shape.canonical.items()
+        }
+    by_type, kept = _BY_TYPE, shape.kept if keeps else ()
     return {
-        name: value if name in kept else reduced(value, name, policy)
+        name: value if (reduction := by_type[type(value)]) is None or name in kept else reduction(value, name, policy)
         for name, value in values.items()
         if value not in (None, "")
     }
@@ -84,9 +88,9 @@ def _values(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
 def missing(record: Mapping[str, Any], shape: Shape, policy: Policy) -> list[str]:
     """The paths of preview fields, declared or chosen, that upstream's record lacks. Empty fields are not missing."""
     names = field_selection.names_in(policy.summary_fields)
-    sources = [shape.source(name) for name in names if name not in shape.section_names]
-    sources = sources or [each.source for each in (*shape.row, *shape.preview)]
-    return [source for source in sources if not projection.resolves(record, source)]
+    sources = [shape.source(name) for name in names if name not in shape.section_names] or shape.preview_sources
+    absent = [each for each in sources if "." in each or each not in record]
+    return [each for each in absent if not projection.resolves(record, each)]
 
 
 def _identifies(name: str) -> bool:
@@ -105,7 +109,7 @@ def reduced(value: Any, path: str, policy: Policy) -> Any:
 
 def _reduced_all(values: list[Any], path: str, policy: Policy) -> list[Any]:
     """All values of a column. Most columns have nothing to shorten, so no function is called for each value."""
-    kinds = {kind for kind in set(map(type, values)) if _BY_TYPE[kind] is not None}
+    kinds = set(filter(_BY_TYPE.__getitem__, set(map(type, values))))  # those that have a reduction
     are_short = kinds == {str} and _longest_text(values) <= TEXT_CHARS
     if not kinds or are_short or (kinds <= {dict, list} and _are_small(values)):
         return values

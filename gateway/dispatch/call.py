@@ -47,7 +47,7 @@ class Call:
         return self.session or self.caller.id
 
     def of_caller(self, caller: Caller) -> "Call":
-        return self if caller is self.caller else replace(self, caller=caller)
+        return self if caller == self.caller else replace(self, caller=caller)
 
     @property
     def milliseconds(self) -> float:

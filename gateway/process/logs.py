@@ -15,6 +15,10 @@ from gateway.tracing import identity, spans
 EVENT_WIDTH = 34  # characters
 COLOUR_MESSAGE = "color_message"  # uvicorn's message once more, with colour codes
 
+# No line shows where it was logged, or in which thread or process, so the standard library need not find that out.
+logging._srcfile = None
+logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+
 _OF_ALL_RECORDS = frozenset(vars(logging.makeLogRecord({})))
 # Names that the formatter uses itself. A field with such a name would replace the formatter's value.
 _COLUMNS = frozenset(
@@ -60,7 +64,8 @@ class PlainLines(logging.Formatter):
         self.others = others
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = {name: value for name, value in record.__dict__.items() if name not in _OF_ALL_RECORDS}
+        facts = record.__dict__
+        fields = {name: facts[name] for name in facts.keys() - _OF_ALL_RECORDS}
         is_plain = record.levelno == logging.INFO and not record.exc_info and not record.stack_info
         if not is_plain or not _COLUMNS.isdisjoint(fields):
             return self.others.format(record)

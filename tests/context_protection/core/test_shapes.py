@@ -58,6 +58,14 @@ def test_a_field_called_like_a_declared_section_does_not_hide_the_section():
     assert selected(record, ["_guest"], shape).value == {"guestName": "Ann", "guest": 7}
 
 
+def test_records_with_other_names_have_sections_of_their_own():
+    shape = Shape(sections=(Section("guest", ("guest*",)),))
+    for _ in range(2):
+        assert shape.in_sections({"guestName": "Ann", "id": 1}) == {"guest": ["guestName"], "other": ["id"]}
+        assert shape.in_sections({"id": 1, "guestName": "Ann"}) == {"other": ["id"], "guest": ["guestName"]}
+        assert shape.in_sections({"id": 1}) == {"other": ["id"]}
+
+
 def test_a_section_that_is_one_field_may_have_its_name():
     shape = Shape(sections=(Section("guest", ("guest*",)),))
     assert shape.in_sections({"guest": 7, "id": 1}) == {"guest": ["guest"], "other": ["id"]}
