@@ -24,6 +24,7 @@ _OF_ALL_RECORDS = frozenset(vars(logging.makeLogRecord({})))
 _COLUMNS = frozenset(
     ("timestamp", "level", "event", "logger", "logger_name", "stack", "exception", "_logger", "_name", "_record")
 )
+_NUMBERS = frozenset({int, float, bool})
 _TO_BE_QUOTED = re.compile(r"""[ \t=\r\n"']""").search
 
 
@@ -72,7 +73,10 @@ class PlainLines(logging.Formatter):
         fields["event"] = record.getMessage()
         event = _on_one_line(None, "", _with_ids(None, "", fields)).pop("event")
         at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        pairs = [f"{name}={_shown(value)}" for name, value in sorted(fields.items())]
+        pairs = [
+            f"{name}={value}" if type(value) in _NUMBERS else f"{name}={_shown(value)}"
+            for name, value in sorted(fields.items())
+        ]
         return " ".join([at, "[info     ]", event.ljust(EVENT_WIDTH), f"[{record.name}]", *pairs]).rstrip(" ")
 
 

@@ -24,12 +24,18 @@ known: set[str] = set()
 
 def may_hold_secret(text: str) -> bool:
     """Whether the text may hold a name with its value, or be a JSON document."""
-    return bool(_DIVIDER(text) and _DIGIT_OR_QUOTE(text) and _LETTERS(text)) or text[:1] in DOCUMENT
+    return _may_hold_name_and_value(text) or text[:1] in DOCUMENT
+
+
+def _may_hold_name_and_value(text: str) -> bool:
+    if len(text) > SHORT_TEXT:
+        return _has_divider(text) and _has_digit_or_quote(text) and _LETTERS(text) is not None
+    return bool(_DIVIDER(text) and _DIGIT_OR_QUOTE(text) and _LETTERS(text))
 
 
 def redacted(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without secrets, and their kinds, as redact_text returns them."""
-    if not (_DIVIDER(text) and _DIGIT_OR_QUOTE(text) and _LETTERS(text)):
+    if not _may_hold_name_and_value(text):
         return text, ()
     if len(text) > SHORT_TEXT:
         return redact_text(text)

@@ -115,7 +115,7 @@ class _SecretSearch:
         items, values, places = list(node.items()), list(node.values()), range(len(kinds))
         texts = list(compress(places, map(is_, kinds, repeat(str))))
         nested = set(compress(places, map(_NESTED.__contains__, kinds)))
-        alike = sorted(nested & fields.plain)
+        alike = [] if self.visibility.withheld else sorted(nested & fields.plain)
         found = nested.difference(alike) | fields.named
         found.update(texts[at] for at in harmless.suspects_among([values[at] for at in texts]))
         found.update(alike[at] for at in suspects([values[at] for at in alike], within="", custom=custom))

@@ -86,7 +86,8 @@ def _with_secret_label(objects: Sequence[dict[str, Any]], name: str) -> Iterable
     """The places of the name/value pairs whose label, in the field `name` or below it, names a secret."""
     column = list(map(itemgetter(name), objects))
     if set(map(type, column)) == {str}:
-        secrets = set(filter(_names_a_secret, set(column)))
+        short = [label for label in set(column) if len(label) <= pairs.LONGEST_LABEL]
+        secrets = set(filter(_is_kind_of_secret, short))
         return [at for at, label in enumerate(column) if label in secrets] if secrets else ()
     return [at for at, each in enumerate(objects) if any(map(_names_a_secret, pairs.labels_of(each, [name])))]
 

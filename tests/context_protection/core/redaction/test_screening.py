@@ -39,6 +39,7 @@ def as_object(elements: list[Any]) -> dict[str, Any]:
 @given(rows() | rows().map(as_object), st.sampled_from(VISIBILITIES))
 @example({f"part{n}": {"label": "Door code", "value": "4711"} for n in range(5)}, Visibility())
 @example({f"part{n}": {"data": {"code": 4711}} for n in range(5)} | {"doorCode": {"a": 1}}, Visibility())
+@example({f"part{n}": {"id": 1, "name": "Ada"} for n in range(5)}, Visibility(withheld=frozenset({"name"})))
 @example({f"smartLock{n}": {"code": 4711} for n in range(5)}, Visibility())
 @example({"customFields": {f"part{n}": {"code 1": "x71y"} for n in range(5)}}, Visibility())
 @example([["Door code", "4711"]] * 5, Visibility())
