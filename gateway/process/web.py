@@ -22,6 +22,9 @@ from gateway.process.http_protocol import RequestLimits, bounded_http, raw_respo
 
 DRAIN_SECONDS = 8.0  # how long in-flight calls may take when the process is stopped
 GOODBYE_SECONDS = 2  # after that, how long connections may take to close
+# How long an idle connection stays open. Clients and proxies should close it first: a request that is sent while the
+# server closes its connection is lost. Python's httpx waits 5 seconds, Node.js 5, nginx and load balancers 60.
+IDLE_SECONDS = 75
 UNREAD_SECONDS = 20  # a connection is dropped if its peer acknowledges no data for this long
 BACKLOG = 2048  # connections that wait to be accepted
 
@@ -76,6 +79,7 @@ def configured(application: Any = "gateway.asgi:application", limits: RequestLim
         lifespan="on",
         log_config=None,
         access_log=False,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=GOODBYE_SECONDS,
         http=http,
         ws=SmallWebSocket,
