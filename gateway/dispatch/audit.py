@@ -2,8 +2,8 @@
 
     consider(…)  ─►  queue (64 MB of bodies)  ─►  audit thread: full count, class  ─►  telemetry.audits.store()
 
-The hot path computes a checksum and, for about one call in a hundred, queues the body: at most once in five seconds,
-unless all answers are audited. If the queue is full, the sample is dropped and counted as dropped. Bodies leave this
+The hot path computes a checksum and, for about one call in a hundred, queues the body: at most twice a minute, unless
+all answers are audited. If the queue is full, the sample is dropped and counted as dropped. Bodies leave this
 machine only when ANTHROPIC_API_KEY is set.
 """
 
@@ -29,8 +29,8 @@ from telemetry.batch_writer import BatchWriter
 from telemetry.models import TokenAudit
 from telemetry.storage import StoreResult
 
-# Pause between two samples. A full count of a list's page takes 30 ms of processor time, half a percent of the pause.
-PAUSE_SECONDS = 5.0
+# Pause between two samples. A full count of a list's page takes 30 ms of processor time, as much as 20 calls for it.
+PAUSE_SECONDS = 30.0
 WAITING = 64_000_000  # bytes of queued bodies: about 6,000 answers, which take two minutes to count
 PROVIDER_SECONDS = 10.0
 PROVIDER_PAUSE_SECONDS = 60.0  # pause before the provider is called again after a failure
