@@ -2,6 +2,7 @@
 
 import logging
 
+from telemetry import log_lines
 from telemetry.measurement import Measurement
 
 logger = logging.getLogger(__name__)
@@ -12,9 +13,9 @@ def log_decision(call: Measurement) -> None:
     if not logger.isEnabledFor(logging.INFO):
         return
     if call.oversized:
-        logger.info("oversized answer reduced", extra=_fields(call))
+        log_lines.info(logger, "oversized answer reduced", _fields(call))
     elif call.pagination_used or call.summarization_used or call.chunking_used:
-        logger.info("answer %s", call.outcome, extra=_fields(call))
+        log_lines.info(logger, f"answer {call.outcome}", _fields(call))
 
 
 def _fields(call: Measurement) -> dict[str, object]:
@@ -22,9 +23,9 @@ def _fields(call: Measurement) -> dict[str, object]:
         "request_id": call.request_id,
         **({"trace_id": call.trace_id} if call.trace_id else {}),
         "caller": call.caller,
-        "transport": call.transport,
+        "transport": str(call.transport),
         "operation": call.operation,
-        "outcome": call.outcome,
+        "outcome": str(call.outcome),
         "oversized": call.oversized,
         "items": call.item_count,
         "bytes": call.response_bytes,

@@ -3,8 +3,9 @@
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from datetime import UTC, datetime
+from itertools import compress
 from typing import Any
 
 import structlog
@@ -19,20 +20,21 @@ COLOUR_MESSAGE = "color_message"  # uvicorn's message once more, with colour cod
 logging._srcfile = None
 logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
+_WORKER = place.name_of(place.number()) if place.is_worker() else ""  # a process never changes its number
 _OF_ALL_RECORDS = frozenset(vars(logging.makeLogRecord({})))
 # Names that the formatter uses itself. A field with such a name would replace the formatter's value.
 _COLUMNS = frozenset(
     ("timestamp", "level", "event", "logger", "logger_name", "stack", "exception", "_logger", "_name", "_record")
 )
-_NUMBERS = frozenset({int, float, bool})
+_TEXTS_AND_NUMBERS = frozenset({str, int, float, bool})
 _TO_BE_QUOTED = re.compile(r"""[ \t=\r\n"']""").search
 
 
 def _with_ids(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Adds the ids of the current request or call, and the worker's name if there are several workers."""
     event.pop(COLOUR_MESSAGE, None)
-    if place.is_worker():
-        event["worker"] = place.name_of(place.number())
+    if _WORKER:
+        event["worker"] = _WORKER
     for name, value in (("request_id", identity.request_id.get()), ("trace_id", spans.trace_id())):
         if value:
             event.setdefault(name, value)
@@ -41,10 +43,14 @@ def _with_ids(logger: Any, method: str, event: MutableMapping[str, Any]) -> Muta
 
 def _on_one_line(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Escapes control characters of the event, which could look like another line or move a terminal's cursor."""
-    text = str(event["event"])
-    if not text.isprintable():
-        event["event"] = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    event["event"] = _escaped(str(event["event"]))
     return event
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 SHARED: list[structlog.typing.Processor] = [
@@ -65,19 +71,27 @@ class PlainLines(logging.Formatter):
         self.others = others
 
     def format(self, record: logging.LogRecord) -> str:
-        facts = record.__dict__
-        fields = {name: facts[name] for name in facts.keys() - _OF_ALL_RECORDS}
+        facts = record.__dict__.copy()
+        _with_ids(None, "", facts)
+        names = sorted(facts.keys() - _OF_ALL_RECORDS)
         is_plain = record.levelno == logging.INFO and not record.exc_info and not record.stack_info
-        if not is_plain or not _COLUMNS.isdisjoint(fields):
+        if not is_plain or not _COLUMNS.isdisjoint(names):
             return self.others.format(record)
-        fields["event"] = record.getMessage()
-        event = _on_one_line(None, "", _with_ids(None, "", fields)).pop("event")
         at = datetime.now(UTC).isoformat().replace("+00:00", "Z")
-        pairs = [
-            f"{name}={value}" if type(value) in _NUMBERS else f"{name}={_shown(value)}"
-            for name, value in sorted(fields.items())
-        ]
-        return " ".join([at, "[info     ]", event.ljust(EVENT_WIDTH), f"[{record.name}]", *pairs]).rstrip(" ")
+        event = _escaped(record.getMessage()).ljust(EVENT_WIDTH)
+        pairs = _pairs(names, list(map(facts.__getitem__, names)))
+        return f"{at} [info     ] {event} [{record.name}] {pairs}".rstrip(" ")
+
+
+def _pairs(names: Sequence[str], values: Sequence[Any]) -> str:
+    """name=value name=value …, in loops in C."""
+    if _TEXTS_AND_NUMBERS.issuperset(map(type, values)):
+        written = list(map(str, values))
+        for at in compress(range(len(values)), map(_TO_BE_QUOTED, written)):
+            written[at] = repr(values[at])
+    else:
+        written = list(map(_shown, values))
+    return " ".join(map("{}={}".format, names, written))
 
 
 def _shown(value: Any) -> str:

@@ -21,6 +21,7 @@ from gateway.upstreams.limits import CallLimits
 from gateway.upstreams.quota import quota_left
 from gateway.upstreams.request import Request, Response
 from gateway.upstreams.usage import upstream_use
+from telemetry import log_lines
 
 logger = logging.getLogger("gateway.upstreams")
 
@@ -117,7 +118,8 @@ class Exchanger:
     def _log(self, request: Request, location: Location, **figures: str | float) -> None:
         """Logs one line for each exchange (N-FR-011), never its headers, query or body."""
         path = without(location.target.partition("?")[0], [*self._authentication.secrets, *request.secrets])
-        logger.info("exchange", extra={"upstream": self._name, "method": request.method, "path": path, **figures})
+        fields = {"upstream": self._name, "method": request.method, "path": path, **figures}
+        log_lines.info(logger, "exchange", fields)
 
 
 async def close_connections() -> None:
