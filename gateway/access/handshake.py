@@ -2,6 +2,7 @@
 Origin of a REST call is checked here too (called by gateway/process/handler.py)."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -11,6 +12,8 @@ from context_protection.core.errors import CallError, InvalidArgument, NotAllowe
 from gateway.access.callers import CHALLENGE, identify
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
+
+LONGEST_HOST = 300  # characters of a Host header: a name has at most 253
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,7 @@ class Handshake:
 
     def _check_host(self) -> None:
         host = self.get("host")
-        domain, _ = split_domain_port(host)
-        if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+        if len(host) > LONGEST_HOST or not _is_allowed(host, tuple(settings.ALLOWED_HOSTS)):
             raise InvalidArgument(
                 "The Host header names a host that this server does not answer for.",
                 reason="invalid_host",
@@ -85,6 +87,12 @@ class Handshake:
                 expected="no Origin, this server's own, or one of CSRF_TRUSTED_ORIGINS",
                 suggestion="Add the origin to CSRF_TRUSTED_ORIGINS if you trust its pages.",
             )
+
+
+@lru_cache(maxsize=256)  # a client repeats its Host with each request
+def _is_allowed(host: str, allowed: tuple[str, ...]) -> bool:
+    domain, _ = split_domain_port(host)
+    return bool(domain) and validate_host(domain, allowed)
 
 
 def error_response(error: CallError) -> tuple[int, list[tuple[bytes, bytes]], bytes]:

@@ -3,7 +3,7 @@ restarts."""
 
 from collections.abc import Awaitable, Callable, Sized
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import anyio
@@ -23,6 +23,7 @@ from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
 from gateway.process.bodies import ClientGone, MemoryShare, caller_memory, read_body, replaying
 
+ABANDON_KEY = "sluice.abandon"  # in the ASGI scope: a function that ends the request of a client that is gone
 Endpoint = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
@@ -54,12 +55,14 @@ async def admit(
         if sessions.draining:
             await response.finish()
             return
+        cancellable = anyio.CancelScope()
         scope, peer = _with_peer(scope, caller, transport)
+        scope[ABANDON_KEY] = partial(_abandon, response, cancellable)
         if in_flight is None:  # a restart does not wait for notification streams, which have no answer
             headers = Handshake.of(scope)
             is_stream = scope["method"] == "GET" or headers.get("mcp-method") == "subscriptions/listen"
             in_flight = () if is_stream else (scope,)
-        with anyio.CancelScope() as cancellable, sessions.opened(HeldOpen(peer, cancellable, in_flight)):
+        with cancellable, sessions.opened(HeldOpen(peer, cancellable, in_flight)):
             await endpoint(scope, receive, response.send)
         if cancellable.cancelled_caught:
             await response.finish()
@@ -99,6 +102,11 @@ async def _send_rejection(send: Any, rejection: JSONRPCError) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 400, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _abandon(response: "_TrackedResponse", cancellable: anyio.CancelScope) -> None:
+    response.abandon()
+    cancellable.cancel()
 
 
 def _with_peer(scope: dict[str, Any], caller: Caller, transport: Transport) -> tuple[dict[str, Any], Peer]:
@@ -150,6 +158,10 @@ class _TrackedResponse:
         self._started = True
         self._ended = message["type"] == "http.response.body" and not message.get("more_body", False)
         await self._send(message)
+
+    def abandon(self) -> None:
+        """From now on, `finish` sends nothing."""
+        self._started = self._ended = True
 
     async def finish(self) -> None:
         if not self._started:

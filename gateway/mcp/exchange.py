@@ -8,7 +8,7 @@ That takes three times the processor time of everything else in a cached call. T
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 import anyio
@@ -28,6 +28,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 
 from context_protection.core.budget import dumps
+from gateway.mcp.admission import ABANDON_KEY
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.progress import notification
 
@@ -69,7 +70,7 @@ class Exchange:
     can_send_request = False
 
     def __init__(self, request: JSONRPCRequest, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        self.request, self._response = request, WatchedResponse(receive, send)
+        self.request, self._response = request, WatchedResponse(scope, receive, send)
         headers = Request(scope).headers
         self.version = headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
         self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=headers)
@@ -117,20 +118,20 @@ class Exchange:
 class WatchedResponse:
     """The HTTP response to one request."""
 
-    def __init__(self, receive: Any, send: Any) -> None:
+    def __init__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         self._receive, self._send = receive, send
+        self._abandon = scope[ABANDON_KEY]
         self._is_stream = False
         self._writing = asyncio.Lock()
 
     async def send_answer(self, answering: Coroutine[Any, Any, bytes]) -> None:
-        """Returns when the answer is sent. A client that disconnects cancels its call."""
-        with anyio.CancelScope() as scope:
-            watcher = _ClientWatcher(self, scope)
-            try:
-                answer = await answering
-            finally:
-                watcher.stop()
-            await self._end(answer)
+        """Returns when the answer is sent. A client that disconnects cancels its request."""
+        watcher = _ClientWatcher(self, self._abandon)
+        try:
+            answer = await answering
+        finally:
+            watcher.stop()
+        await self._end(answer)
 
     async def send_message(self, message: bytes) -> None:
         """Sends a message before the answer."""
@@ -168,8 +169,8 @@ def _event(message: bytes) -> bytes:
 class _ClientWatcher:
     """Watches the client of a slow call. A quick call costs only a timer, no task."""
 
-    def __init__(self, response: WatchedResponse, scope: anyio.CancelScope) -> None:
-        self._response, self._scope = response, scope
+    def __init__(self, response: WatchedResponse, abandon: Callable[[], None]) -> None:
+        self._response, self._abandon = response, abandon
         self._task: asyncio.Task[None] | None = None
         self._timer = asyncio.get_running_loop().call_later(WATCH_SECONDS, self._start)
 
@@ -182,12 +183,12 @@ class _ClientWatcher:
         self._task = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
-        """Sends pings until the client has disconnected or a ping fails, then cancels the call."""
+        """Sends pings until the client has disconnected or a ping fails, then abandons the request."""
         try:
             await self._ping_until_gone()
         except Exception:
             logger.warning("a ping to the client of a slow call failed", exc_info=True)
-        self._scope.cancel()
+        self._abandon()
 
     async def _ping_until_gone(self) -> None:
         while True:

@@ -39,7 +39,7 @@ class StreamableHTTP:
         if self.options.get("stateless"):
             message = await receive()
             if self.server.answers_plain_calls and (plain := plain_request(scope, message)) is not None:
-                response = WatchedResponse(receive, send)
+                response = WatchedResponse(scope, receive, send)
                 await response.send_answer(plain.response(self.server, response.send_message))
                 return
             request = request_in(scope, message)
