@@ -10,8 +10,10 @@ else:
 
 _LEVEL = 1
 # Shared by all threads: each call compresses a whole block under the compressor's own lock. To make a new compressor
-# takes as long as to compress a block.
+# takes as long as to compress a small block.
 _compressor = zstd.ZstdCompressor(_LEVEL)
+# A larger block gets a compressor of its own: other threads would wait for the shared one.
+LARGE_BLOCK = 256 * 1024  # bytes
 _OF_ZLIB = b"\x78"  # the first byte of blocks that earlier versions stored, compressed with zlib
 
 
@@ -21,6 +23,8 @@ class NotCompressed(ValueError):
 
 def compress(block: bytes) -> bytes:
     """Equal for equal blocks in all processes with the same version of zstd."""
+    if len(block) > LARGE_BLOCK:
+        return zstd.compress(block, _LEVEL)
     return _compressor.compress(block, zstd.ZstdCompressor.FLUSH_FRAME)
 
 

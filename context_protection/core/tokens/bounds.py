@@ -33,7 +33,7 @@ def most_tokens(data: bytes) -> int | None:
 # A word between quotes, such as the name of a field, is a run of its own: it has the same tokens wherever it stands.
 _WORD: Final = re.compile(rb'"([A-Za-z]{4,40})"')
 # Only the words in this many bytes at the end are counted, because the rows of a list share most words.
-_LAST: Final = 1_000
+_LAST: Final = 2_000
 
 
 def most_beside_words(data: bytes, most: int, enough: int, ruler: Ruler) -> int:

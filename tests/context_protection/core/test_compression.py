@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from context_protection.core.compression import NotCompressed, compress, decompress, zstd
+from context_protection.core.compression import LARGE_BLOCK, NotCompressed, compress, decompress, zstd
 
 BLOCK = b'[{"id":1,"guest":"Ada"},' + b'{"id":2,"guest":"Grace"},' * 200 + b"{}]"
 
@@ -23,6 +23,10 @@ def test_equal_blocks_are_equal_when_compressed_whatever_was_compressed_before()
     blocks = [BLOCK[: chance.randrange(len(BLOCK))] + chance.randbytes(chance.randrange(3000)) for _ in range(200)]
     alone = [zstd.compress(block, 1) for block in blocks]
     shuffled = chance.sample(range(len(blocks)), len(blocks))
+    large = chance.randbytes(1000) * (LARGE_BLOCK // 1000)
+    blocks += [large[:LARGE_BLOCK], large + BLOCK]
+    alone += [zstd.compress(block, 1) for block in blocks[-2:]]
+    shuffled += [len(blocks) - 1, len(blocks) - 2]
     with ThreadPoolExecutor(4) as threads:
         found = dict(zip(shuffled, threads.map(lambda at: compress(blocks[at]), shuffled), strict=True))
     assert [found[at] for at in range(len(blocks))] == alone
