@@ -1,14 +1,13 @@
 """The policy of each operation and caller, from the budgets that this process has in memory."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 
 from django.db import DatabaseError
 
 from context_protection.configuration.live import Live
 from context_protection.configuration.revisions import revisions
+from context_protection.core.context_value import ContextValue
 from context_protection.core.policy import DEFAULTS, Policy
 from context_protection.layers.arms import ArmChooser, ArmProvider
 from context_protection.layers.budgets import Budgets
@@ -85,14 +84,9 @@ def last_policy_for(operation: str, caller: str = "") -> Policy:
     return DEFAULTS if held is None else held.policy(operation, caller)
 
 
-@contextmanager
-def used_by_call(budgets: Budgets, caller: str) -> Iterator[None]:
+def used_by_call(budgets: Budgets, caller: str) -> ContextValue[tuple[Budgets, str]]:
     """Within the block, `policy_in_call` uses these budgets and this caller."""
-    token = _of_call.set((budgets, caller))
-    try:
-        yield
-    finally:
-        _of_call.reset(token)
+    return ContextValue(_of_call, (budgets, caller))
 
 
 def policy_in_call(operation: str) -> Policy:

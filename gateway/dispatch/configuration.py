@@ -1,7 +1,5 @@
 """The configuration that one call uses from its start to its end (law 6): API keys, budgets and operations."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -9,6 +7,7 @@ from django.utils.asyncio import async_unsafe
 
 from context_protection.configuration import policies
 from context_protection.configuration.revisions import revisions
+from context_protection.core.context_value import ContextValue
 from context_protection.core.policy import Policy
 from context_protection.layers.budgets import Budgets
 from gateway.access import callers
@@ -61,14 +60,9 @@ class ConfigurationOfCall:
 _current_call: ContextVar[ConfigurationOfCall | None] = ContextVar("configuration_of_call", default=None)
 
 
-@contextmanager
-def one_call() -> Iterator[ConfigurationOfCall]:
-    """The block is one call: `revision_and_arm` reads the configuration that is set on the yielded object."""
-    token = _current_call.set(found := ConfigurationOfCall())
-    try:
-        yield found
-    finally:
-        _current_call.reset(token)
+def one_call() -> ContextValue[ConfigurationOfCall]:
+    """The block is one call: `revision_and_arm` reads the configuration that is set on the block's object."""
+    return ContextValue(_current_call, ConfigurationOfCall())
 
 
 def revision_and_arm(operation: str, caller: str) -> tuple[int, str]:

@@ -1,11 +1,12 @@
 """The ids that a client sends with a request: `X-Request-ID`, and the trace of a `traceparent` (W3C Trace Context)."""
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from contextvars import ContextVar
 from random import getrandbits
 from typing import Any
+
+from context_protection.core.context_value import ContextValue
 
 HEADER = b"x-request-id"
 TRACEPARENT = "traceparent"
@@ -29,14 +30,9 @@ def current_or_new_id() -> str:
     return request_id.get() or new_id()
 
 
-@contextmanager
-def named(call_id: str) -> Iterator[None]:
+def named(call_id: str) -> ContextValue[str]:
     """In the block, log lines have the id of a call that arrives without an HTTP request."""
-    token = request_id.set(call_id)
-    try:
-        yield
-    finally:
-        request_id.reset(token)
+    return ContextValue(request_id, call_id)
 
 
 def accept(offered: str) -> str:

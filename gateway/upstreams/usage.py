@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from context_protection.core.context_value import ContextValue
 from telemetry.attempts import MOST, Wait
 
 
@@ -55,14 +56,9 @@ class UpstreamUse:
 _of_the_call: ContextVar[UpstreamUse | None] = ContextVar("upstream_use", default=None)
 
 
-@contextmanager
-def one_call(use: UpstreamUse | None = None) -> Iterator[None]:
+def one_call(use: UpstreamUse | None = None) -> ContextValue[UpstreamUse]:
     """All requests in the block belong to one call. `use`: where they are noted, for a caller that reads them later."""
-    token = _of_the_call.set(use or UpstreamUse())
-    try:
-        yield
-    finally:
-        _of_the_call.reset(token)
+    return ContextValue(_of_the_call, use or UpstreamUse())
 
 
 of_this_call = _of_the_call.get  # returns None outside `one_call`, as for a cached answer

@@ -1,8 +1,8 @@
 """The time that all requests of one call have waited for rate limits and between attempts."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
+
+from context_protection.core.context_value import ContextValue
 
 
 class Waited:
@@ -15,14 +15,9 @@ class Waited:
 _of_the_call: ContextVar[Waited | None] = ContextVar("waited", default=None)
 
 
-@contextmanager
-def one_call() -> Iterator[None]:
+def one_call() -> ContextValue[Waited]:
     """All requests in the block belong to one call."""
-    token = _of_the_call.set(Waited())
-    try:
-        yield
-    finally:
-        _of_the_call.reset(token)
+    return ContextValue(_of_the_call, Waited())
 
 
 def waited() -> Waited:
