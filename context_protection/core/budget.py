@@ -29,6 +29,8 @@ MOST_REPEATED = 2
 # higher limit.
 MAX_CHARS = 49_000
 CHARS_A_TOKEN = 4  # characters that each token of a high hard cap allows
+# The usual number of characters of the budget figures.
+USUAL_FIGURES = 66
 # The most characters of an answer if Claude's tokens cannot be counted, whatever the hard cap is.
 MAX_UNCOUNTED_CHARS = 9_800
 _DUMPS = partial(orjson.dumps, default=str)
@@ -133,8 +135,8 @@ def render_plain(document: Mapping[str, Any], policy: Policy, operation: str) ->
 
 def _figures(other_chars: int, threshold: int) -> tuple[bytes, int]:
     """The JSON of the figures, for a body with `other_chars` characters besides them, and the tokens they state."""
-    shown = 0
-    for _ in range(4):  # the figure counts its own digits; two or three rounds suffice
+    shown = tokens.formula_of_length(other_chars + USUAL_FIGURES)
+    for _ in range(4):  # the figure counts its own digits; one or two rounds suffice
         figures = _figures_json(shown, threshold)
         estimated = tokens.formula_of_length(other_chars + len(figures))
         if estimated == shown:

@@ -88,9 +88,13 @@ def page_size(limit: int | None, policy: Policy) -> int:
 def size_of_first(request: AnswerRequest, policy: Policy, *, fills: bool) -> int:
     """The page size of a new snapshot. `fills`: without a limit, a page has as many rows as the budget allows. Pages
     that are requested by number, or whose size ops have set, have the policy's size."""
-    is_open = fills and request.limit is None and not request.pages
+    return _size(request.limit, request, policy, fills=fills)
+
+
+def _size(limit: int | None, request: AnswerRequest, policy: Policy, *, fills: bool) -> int:
+    is_open = fills and limit is None and not request.pages
     is_set = policy.default_page_size != DEFAULTS.default_page_size
-    return policy.max_page_size if is_open and not is_set else page_size(request.limit, policy)
+    return policy.max_page_size if is_open and not is_set else page_size(limit, policy)
 
 
 def size_of_next(request: AnswerRequest, snapshot: Snapshot, policy: Policy, *, fills: bool) -> int:
@@ -98,7 +102,7 @@ def size_of_next(request: AnswerRequest, snapshot: Snapshot, policy: Policy, *, 
     first = snapshot.plan["form"]["limit"]
     # The maximum may have been lowered since the first page was sent with this limit.
     limit = request.limit if request.limit is not None else first and min(first, policy.max_page_size)
-    return size_of_first(replace(request, limit=limit), policy, fills=fills)
+    return _size(limit, request, policy, fills=fills)
 
 
 def fills_pages(rows: Rows) -> bool:
@@ -246,10 +250,11 @@ class _Pager:
         as its id."""
         form, count = self.form, len(self.form.rows)
         body = self.body(form, count)
-        fits = self.acceptable(body, form)
-        while count > 1 and not self.acceptable(body, form):
+        fits = is_acceptable = self.acceptable(body, form)
+        while count > 1 and not is_acceptable:
             count = max(1, min(count - 1, _rows_within(form.rows[:count], self.share(body, form))))
             body = self.body(form, count)
+            is_acceptable = self.acceptable(body, form)
         for smaller in (self.first_row_preview, self.first_row_named) if not body.fits(self.policy) else ():
             form = smaller(form)
             body = self.body(form, 1)

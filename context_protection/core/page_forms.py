@@ -74,7 +74,8 @@ def page_form(form_request: FormRequest, shape: Shape, request: AnswerRequest, p
         form = _condensed(form_request, request, policy)
     else:
         form = _whole(form_request, shape, request, policy)
-    return replace(form, layout=_layout(form.rows, form_request.format or policy.default_list_format))
+    layout = _layout(form.rows, form_request.format or policy.default_list_format)
+    return form if layout is form.layout else replace(form, layout=layout)
 
 
 def may_condense(rows: Rows, request: AnswerRequest, policy: Policy) -> bool:

@@ -101,7 +101,7 @@ def _below_lists(values: Sequence[Any], steps: tuple[str, ...]) -> list[Any]:
     lists = values if are_lists else [each for each in values if isinstance(each, list)]
     found = iter(_column(list(chain.from_iterable(lists)), steps[1:]))
     if are_lists:
-        return [[*islice(found, count)] for count in map(len, lists)]
+        return list(map(list, map(islice, repeat(found), map(len, lists))))
     return [[*islice(found, len(each))] if isinstance(each, list) else _get(each, steps) for each in values]
 
 

@@ -137,7 +137,7 @@ class _FirstAnswer:
             baseline=baseline,
             is_complete=self.whole_snapshot.is_stored,
             found=self.withheld,
-            missing=tuple(summaries.missing(self.record.value, self.shape, self.policy)),
+            missing=tuple(summaries.missing(self.record.value, self.shape, self.policy, summary)),
         )
 
     def preview_with_target(self, meta: dict[str, Any], summary: dict[str, Any]) -> Body:
@@ -172,8 +172,8 @@ class _FirstAnswer:
         return self.snapshots.begin(self.new_whole_snapshot())
 
     def preview_body(self, meta: dict[str, Any], summary: dict[str, Any], sections: dict[str, Any]) -> Body:
-        details = {**self.more(), "sections": sections} if self.more() else None
-        meta = {**meta, "detailsAvailable": details} if details else with_loss_note(meta)
+        more = self.more()
+        meta = {**meta, "detailsAvailable": {**more, "sections": sections}} if more else with_loss_note(meta)
         return render({"meta": meta, "summary": summary}, self.policy, self.request.operation)
 
     def more(self) -> dict[str, Any]:
@@ -196,8 +196,9 @@ class _FirstAnswer:
     def smallest(self, meta: Mapping[str, Any]) -> Body:
         """The smallest preview, for names that are too long: only the hint that returns everything in parts."""
         smallest = {name: meta[name] for name in meta if name in SMALLEST_META}
-        more = {"projectedFields": [], "detailsAvailable": self.more()} if self.more() else with_loss_note({})
-        return render({"meta": {**smallest, **more}, "summary": {}}, self.policy, self.request.operation)
+        more = self.more()
+        details = {"projectedFields": [], "detailsAvailable": more} if more else with_loss_note({})
+        return render({"meta": {**smallest, **details}, "summary": {}}, self.policy, self.request.operation)
 
     # -- Parts --------------------------------------------------------------------------------------
 

@@ -38,14 +38,49 @@ class Field:
         """The paths in upstream's record that hold the value itself."""
         return (self.source,)
 
-    @property
-    def is_direct(self) -> bool:
-        """Whether the value is that of one field of upstream's record, unchanged."""
-        return self.convert is None and "." not in self.source and self.source != "*"
-
     def read(self, record: Mapping[str, Any]) -> Any:
         value = projection.get(record, self.source)
         return self.convert(value) if self.convert else value
+
+
+class FieldReader:
+    """Reads many fields of a record. Most are fields of upstream's record, or of an object in it: these take no
+    function call each."""
+
+    def __init__(self, fields: Mapping[str, Field]) -> None:
+        self._names, self._fields = list(fields), list(fields.values())
+        self._paths = [each.source for each in self._fields]
+        self._firsts = [path.partition(".")[0] for path in self._paths]
+        leaves = [_leaf(each) for each in self._fields]
+        self._below = [(at, leaf) for at, leaf in enumerate(leaves) if leaf]
+        self._others = [at for at, leaf in enumerate(leaves) if leaf is None]
+        self._of_one_path = {name for name, leaf in zip(self._names, leaves, strict=True) if leaf is not None}
+
+    def values(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of each field by its name; None for a field that the record lacks."""
+        values = list(map(record.get, self._firsts))
+        for at, leaf in self._below:
+            above = values[at]
+            values[at] = above.get(leaf) if type(above) is dict else self._fields[at].read(record)
+        for at in self._others:
+            values[at] = self._fields[at].read(record)
+        return dict(zip(self._names, values, strict=True))
+
+    def missing(self, record: Mapping[str, Any], present: Iterable[str]) -> list[str]:
+        """The paths that do not exist in the record. `present`: the names of fields whose values are not None."""
+        unsure = set(self._names).difference(self._of_one_path.intersection(present))
+        if not unsure:
+            return []
+        named = zip(self._names, self._paths, strict=True)
+        return [path for name, path in named if name in unsure and not projection.resolves(record, path)]
+
+
+def _leaf(field: Field) -> str | None:
+    """The last step of a path with two; "" for one with one. None for other paths, and for fields whose value is not
+    that of their path."""
+    first, _, leaf = field.source.partition(".")
+    is_plain = type(field) is Field and field.convert is None and "." not in leaf and "*" not in (first, leaf)
+    return leaf if is_plain else None
 
 
 @dataclass(frozen=True)
@@ -87,20 +122,14 @@ class Shape:
         return {each.name: each for each in (*self.row, *self.preview)}
 
     @cached_property
-    def direct(self) -> Mapping[str, str]:
-        """Those fields of a preview that are fields of upstream's record as they are: canonical name → upstream's."""
-        named = self.canonical.items()
-        return {name: each.source for name, each in named if type(each) is Field and each.is_direct}
+    def reader(self) -> FieldReader:
+        """Reads the fields of a preview."""
+        return FieldReader(self.canonical)
 
     @cached_property
     def kept(self) -> frozenset[str]:
         """The fields of a preview that are declared to be kept."""
         return frozenset(name for name, each in self.canonical.items() if each.is_kept)
-
-    @cached_property
-    def preview_sources(self) -> list[str]:
-        """Upstream's paths for the fields of a preview."""
-        return [each.source for each in (*self.row, *self.preview)]
 
     @cached_property
     def fields(self) -> dict[str, Field]:

@@ -6,6 +6,7 @@ by the reduction for its type (see REDUCTIONS).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from context_protection.core import extracts, field_selection, projection
@@ -24,19 +25,18 @@ def preview(record: Mapping[str, Any], shape: Shape, policy: Policy, *, keeps: b
     names = field_selection.names_in(policy.summary_fields)
     if names:
         identifying = [name for name in shape.canonical if _identifies(name)]
-        values = field_selection.selected(record, list(dict.fromkeys([*identifying, *names])), shape).value
+        values = dict(field_selection.selected(record, list(dict.fromkeys([*identifying, *names])), shape).value)
     else:
-        direct = shape.direct
-        values = {
-            name: record.get(direct[name]) if name in direct else each.read(record)
-            for name, each in shape.canonical.items()
-        }
+        values = shape.reader.values(record)
+    if None in values.values() or "" in values.values():
+        values = {name: value for name, value in values.items() if value is not None and value != ""}
     by_type, kept = _BY_TYPE, shape.kept if keeps else ()
-    return {
-        name: value if (reduction := by_type[type(value)]) is None or name in kept else reduction(value, name, policy)
-        for name, value in values.items()
-        if value not in (None, "")
-    }
+    for name, value in values.items():
+        if (kind := type(value)) is str and len(value) <= TEXT_CHARS:
+            continue  # true of most values
+        if (reduction := by_type[kind]) is not None and name not in kept:
+            values[name] = reduction(value, name, policy)
+    return values
 
 
 def rows(records: Sequence[dict[str, Any]], shape: Shape, policy: Policy) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ def rows(records: Sequence[dict[str, Any]], shape: Shape, policy: Policy) -> lis
     fields = proposals.with_rows(shape, listed).row
     names = [each.name for each in fields]
     columns = [_reduced_all(_values(each, listed), each.name, policy) for each in fields]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)] if fields else [{}] * len(listed)
+    return _rows_of(names, columns, len(listed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +63,23 @@ class CondensedCell:
 
 
 def from_tuples(
-    values: Iterable[tuple[Any, ...]], cells: Sequence[CondensedCell], policy: Policy
+    values: Sequence[tuple[Any, ...]], cells: Sequence[CondensedCell], policy: Policy
 ) -> list[dict[str, Any]]:
-    """Condensed rows of `reduced` values. A page has hundreds of cells, so unchanged values cost no function call."""
-    by_type, fields = _BY_TYPE, [(each.position, each.name, each.path, each.convert) for each in cells]
-    return [
-        {
-            name: value
-            if (reduction := by_type[type(value := convert(row[position]) if convert else row[position])]) is None
-            else reduction(value, path, policy)
-            for position, name, path, convert in fields
-        }
-        for row in values
+    """Condensed rows of `reduced` values."""
+    if not values:
+        return []
+    columns = list(zip(*values, strict=True))
+    converted = [(each, columns[each.position]) for each in cells]
+    shown = [
+        _reduced_all(list(map(cell.convert, column)) if cell.convert else column, cell.path, policy)
+        for cell, column in converted
     ]
+    return _rows_of([each.name for each in cells], shown, len(values))
+
+
+def _rows_of(names: Sequence[str], columns: Sequence[Sequence[Any]], count: int) -> list[dict[str, Any]]:
+    """The `count` rows of these columns, in a loop in C."""
+    return list(map(dict, map(zip, repeat(names), zip(*columns, strict=True)))) if names else [{}] * count
 
 
 def _values(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -85,12 +89,14 @@ def _values(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [field.convert(value) for value in values] if field.convert else values
 
 
-def missing(record: Mapping[str, Any], shape: Shape, policy: Policy) -> list[str]:
-    """The paths of preview fields, declared or chosen, that upstream's record lacks. Empty fields are not missing."""
+def missing(record: Mapping[str, Any], shape: Shape, policy: Policy, shown: Iterable[str]) -> list[str]:
+    """The paths of preview fields, declared or chosen, that upstream's record lacks. Empty fields are not missing.
+    `shown`: the names of the fields in its preview."""
     names = field_selection.names_in(policy.summary_fields)
-    sources = [shape.source(name) for name in names if name not in shape.section_names] or shape.preview_sources
-    absent = [each for each in sources if "." in each or each not in record]
-    return [each for each in absent if not projection.resolves(record, each)]
+    sources = [shape.source(name) for name in names if name not in shape.section_names]
+    if not sources:
+        return shape.reader.missing(record, shown)
+    return [each for each in sources if not projection.resolves(record, each)]
 
 
 def _identifies(name: str) -> bool:
@@ -107,7 +113,7 @@ def reduced(value: Any, path: str, policy: Policy) -> Any:
     return value if reduction is None else reduction(value, path, policy)
 
 
-def _reduced_all(values: list[Any], path: str, policy: Policy) -> list[Any]:
+def _reduced_all(values: Sequence[Any], path: str, policy: Policy) -> Sequence[Any]:
     """All values of a column. Most columns have nothing to shorten, so no function is called for each value."""
     kinds = set(filter(_BY_TYPE.__getitem__, set(map(type, values))))  # those that have a reduction
     are_short = kinds == {str} and _longest_text(values) <= TEXT_CHARS
@@ -116,12 +122,12 @@ def _reduced_all(values: list[Any], path: str, policy: Policy) -> list[Any]:
     return [reduced(each, path, policy) for each in values]
 
 
-def _longest_text(values: list[Any]) -> int:
+def _longest_text(values: Sequence[Any]) -> int:
     texts = values if set(map(type, values)) == {str} else [each for each in values if type(each) is str]
     return max(map(len, texts))
 
 
-def _are_small(values: list[Any]) -> bool:
+def _are_small(values: Sequence[Any]) -> bool:
     """Whether `sized` surely leaves all the objects and lists among the values as they are."""
     return max(map(len, dumps_each(values))) <= NESTED_CHARS
 

@@ -6,7 +6,6 @@ SQLite and Postgres give the same results as conditions.py and aggregates.py do 
 import operator
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from decimal import Decimal
 from functools import cache, reduce
 from itertools import islice
@@ -47,7 +46,7 @@ def known_from(model: type[Model], columns: QueryColumns) -> QueryColumns:
     Objects of one kind share nearly all names; a few depend on the object's age. Searching all rows for a name would
     cost more than the query itself. The sample is read at most once, and only when a requested name is not declared.
     """
-    return replace(columns, sample=cache(lambda: _sample(model)))
+    return columns.with_sample(cache(lambda: _sample(model)))
 
 
 def filtered(queryset: QuerySet[Any], conditions: Conditions) -> QuerySet[Any]:

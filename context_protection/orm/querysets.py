@@ -10,7 +10,8 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import compress, islice
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -75,19 +76,23 @@ class QuerySetRows(ABC):
         if "watermark" in plan:
             return self._page_by_key(plan["watermark"], position, size)
         start, end, total = position or 0, 0, plan["keys"]
-        found: list[tuple[int, tuple[Any, ...]]] = []
+        found: list[tuple[Any, ...]] = []
+        positions: list[int] = []
         while not found and end < total:
             end = min(start + size, total)
-            found = self._existing(_keys(block, start, end) if block else self._opened[start:end], start)
+            positions, found = self._existing(_keys(block, start, end) if block else self._opened[start:end], start)
             start = end  # rows that were deleted since the snapshot was taken are left out
         if found:
-            found[-1] = (end, found[-1][1])
-        return self._page([after for after, _ in found], [row for _, row in found], end < total)
+            positions[-1] = end
+        return self._page(positions, found, end < total)
 
-    def _existing(self, keys: Sequence[int], start: int) -> list[tuple[int, tuple[Any, ...]]]:
-        """The rows that still exist, each with the position after it."""
-        rows = {row[0]: row for row in self._by_key(keys)}
-        return [(after, rows[key]) for after, key in enumerate(keys, start=start + 1) if key in rows]
+    def _existing(self, keys: Sequence[int], start: int) -> tuple[list[int], list[tuple[Any, ...]]]:
+        """The rows that still exist, and the position after each of them."""
+        found = list(self._by_key(keys))
+        rows = dict(zip(map(itemgetter(0), found), found, strict=True))
+        exist = list(map(rows.__contains__, keys))
+        positions = list(compress(range(start + 1, start + 1 + len(keys)), exist))
+        return positions, list(map(rows.__getitem__, compress(keys, exist)))
 
     def _page_by_key(self, watermark: int, position: Any, size: int) -> Page:
         rows = self.queryset.filter(pk__lte=watermark).order_by(*self.order)
@@ -148,6 +153,12 @@ class Columns:
         """The columns that a page reads."""
         return ("pk", self.chars, self.field_count, *self.row.values())
 
+    @cached_property
+    def cells(self) -> Sequence[summaries.CondensedCell]:
+        """The cells of a condensed row, which follow the key, the size and the number of fields."""
+        named = enumerate(self.row, start=len(self.read) - len(self.row))
+        return [summaries.CondensedCell(index, name, name, self.convert.get(name)) for index, name in named]
+
     def seen_by(self, visibility: Visibility, shape: Shape) -> "Columns":
         """The columns with a mask in place of what the policy withholds."""
         every = under_all_names(visibility, shape)
@@ -206,7 +217,7 @@ class ColumnRows(QuerySetRows):
         chosen = copy(self)
         chosen.shape = shape_as_seen(self.shape, visibility)
         chosen.columns = self.columns.seen_by(visibility, self.shape)
-        chosen.queryable = replace(self.queryable, visibility=visibility)
+        chosen.queryable = self.queryable.seen_by(visibility)
         return chosen
 
     def with_notes(self, notes: Sequence[str]) -> "ColumnRows":
@@ -300,7 +311,7 @@ class ColumnPage:
 
     @cached_property
     def chars(self) -> Sequence[int]:
-        return [row[1] for row in self.rows]
+        return list(map(itemgetter(1), self.rows))
 
     @property
     def note(self) -> Mapping[str, Any]:
@@ -312,17 +323,12 @@ class ColumnPage:
 
     @property
     def field_count(self) -> int:
-        return max((row[2] for row in self.rows), default=0)
+        return max(map(itemgetter(2), self.rows), default=0)
 
     def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
         if policy.summary_fields:  # fields that ops chose have no columns
             return summaries.rows(self.whole(len(self.rows)), self.shape, policy)
-        convert = self.columns.convert
-        cells = [
-            summaries.CondensedCell(index, name, name, convert.get(name))
-            for index, name in enumerate(self.columns.row, start=3)
-        ]
-        return summaries.from_tuples(self.rows, cells, policy)
+        return summaries.from_tuples(self.rows, self.columns.cells, policy)
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         keys = [row[0] for row in self.rows[:count]]

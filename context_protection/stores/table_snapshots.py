@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from django.db import connection, transaction
@@ -50,7 +49,7 @@ class TableSnapshots:
 
     def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
         self._write_all(entries(snapshot, blocks))
-        return replace(snapshot, in_table=True)
+        return snapshot.in_table_since(snapshot.taken_at)
 
     def put_all(self, snapshots: Sequence[tuple[Snapshot, Sequence[bytes]]]) -> None:
         """Stores different snapshots with their blocks, all of them or none. Raises StoreUnavailable."""
@@ -59,7 +58,10 @@ class TableSnapshots:
 
     def get(self, snapshot_id: str) -> Snapshot | None:
         data = self._read(snapshot_id)
-        return replace(Snapshot.unpack(data), in_table=True) if data is not None else None
+        if data is None:
+            return None
+        snapshot = Snapshot.unpack(data)
+        return snapshot.in_table_since(snapshot.taken_at)
 
     def recall(self, snapshot_id: str) -> Snapshot | None:
         return self.get(snapshot_id)

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from django.db import connections
@@ -85,7 +85,7 @@ class WriteBehindSnapshots:
         if not self.defers_writes:
             return self._table.put(snapshot, blocks)
         with self._lock:
-            stored = replace(snapshot, taken_at=self._first_taken_at(snapshot), in_table=True)
+            stored = snapshot.in_table_since(self._first_taken_at(snapshot))
             self._add(_UnwrittenSnapshot(stored, blocks))
         self._arrived.set()
         return stored

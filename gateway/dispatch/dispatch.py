@@ -6,11 +6,9 @@ the response cache → the configuration → prepare → fetch → redact → pr
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Coroutine, Hashable
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from asgiref.sync import async_to_sync
 from django.core.exceptions import SynchronousOnlyOperation
@@ -48,20 +46,20 @@ async def serve(call: Call) -> Envelope:
     if cached is not None:
         return cached
     with identity.named(call.id), usage.one_call(), configuration.one_call() as of_call:
-        return await _serve(call, of_call)
+        seconds = last_policy_for(call.operation, call.caller.name).timeout_seconds
+        return await _in_time(call, seconds, _serve(call, of_call))
 
 
 async def _serve(call: Call, of_call: ConfigurationOfCall) -> Envelope:
-    async with _time_limit(call, last_policy_for(call.operation, call.caller.name).timeout_seconds):
-        current = configuration.in_memory()
-        if current is None:
-            current = await on_thread(call.limit_key, configuration.current)
-        of_call.used = current
-        call = call.of_caller(current.confirm(call.caller))
-        if _starts_on_the_loop(call, current):
-            return await _fetch_and_finish(prepare(call, current))
-        prepared = await on_thread(call.limit_key, _start, call, current)
-        return prepared.answer or await _fetch_and_finish(prepared)
+    current = configuration.in_memory()
+    if current is None:
+        current = await on_thread(call.limit_key, configuration.current)
+    of_call.used = current
+    call = call.of_caller(current.confirm(call.caller))
+    if _starts_on_the_loop(call, current):
+        return await _fetch_and_finish(prepare(call, current))
+    prepared, answer = await on_thread(call.limit_key, _start, call, current)
+    return answer or await _fetch_and_finish(prepared)
 
 
 def serve_blocking(call: Call, under: Configuration | None = None, use: usage.UpstreamUse | None = None) -> Envelope:
@@ -75,8 +73,8 @@ def serve_blocking(call: Call, under: Configuration | None = None, use: usage.Up
     with usage.one_call(use), configuration.one_call() as of_call:
         with errors.as_call_errors(call):
             of_call.used = under or configuration.current()
-            prepared = _start(call, of_call.used)
-        return prepared.answer or async_to_sync(_fetch_and_finish_in_time)(prepared)
+            prepared, answer = _start(call, of_call.used)
+        return answer or async_to_sync(_fetch_and_finish_in_time)(prepared)
 
 
 def _starts_on_the_loop(call: Call, current: Configuration) -> bool:
@@ -88,14 +86,13 @@ def _starts_on_the_loop(call: Call, current: Configuration) -> bool:
     return call.key is not None and len(call.key.arguments) <= LONG_ARGUMENTS
 
 
-@asynccontextmanager
-async def _time_limit(call: Call, seconds: int) -> AsyncIterator[None]:
-    """Stops the call after `seconds`."""
+async def _in_time(call: Call, seconds: int, answering: Coroutine[Any, Any, Envelope]) -> Envelope:
+    """The answer of `answering`, which is stopped after `seconds`. Raises only CallError."""
     try:
         async with asyncio.timeout(seconds) as limit:
             time_limit.set(limit)
             with errors.as_call_errors(call), waits.one_call():
-                yield
+                return await answering
     except TimeoutError:
         error = errors.too_slow(seconds)
         measurements.record_error(call, error)
@@ -106,13 +103,12 @@ async def _time_limit(call: Call, seconds: int) -> AsyncIterator[None]:
 
 
 async def _fetch_and_finish_in_time(prepared: PreparedCall) -> Envelope:
-    async with _time_limit(prepared.call, prepared.policy.timeout_seconds):
-        return await _fetch_and_finish(prepared)
+    return await _in_time(prepared.call, prepared.policy.timeout_seconds, _fetch_and_finish(prepared))
 
 
-def _start(call: Call, current: Configuration) -> PreparedCall:
+def _start(call: Call, current: Configuration) -> tuple[PreparedCall, Envelope | None]:
     """Prepares a call on a thread, and answers it there from a snapshot or a blocking fetch. An async fetch is left to
-    the event loop."""
+    the event loop; the answer is then None."""
     prepared = prepare(call, current)
     operation, request = prepared.operation, prepared.request
     answer = _answer_from_snapshot(prepared)
@@ -120,7 +116,7 @@ def _start(call: Call, current: Configuration) -> PreparedCall:
         with spans.fetching(operation.name, operation.kind):
             payload = cast(Fetch, operation.fetch)(request.arguments, call.caller)
         answer = _finish(prepared, payload)
-    return replace(prepared, answer=answer)
+    return prepared, answer
 
 
 def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:

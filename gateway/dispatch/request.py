@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_protection.core.list_positions import page_span
-from context_protection.core.payloads import AnswerRequest, Envelope
+from context_protection.core.payloads import AnswerRequest
 from context_protection.core.policy import Kind, Policy
 from context_protection.core.redaction import Visibility
 from context_protection.stores.snapshots import snapshots
@@ -21,7 +21,7 @@ from gateway.dispatch.withheld_arguments import check_asking
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
     """A valid call. `state` identifies the data that the answer will be made from; None: the answer is not cached.
-    `cursor`: empty for a first page. `answer`: the answer, if it could be made without calling an upstream."""
+    `cursor`: empty for a first page."""
 
     call: Call
     operation: Operation
@@ -31,7 +31,6 @@ class PreparedCall:
     configuration: Configuration
     arm: str = ""  # the caller's arm of a rollout or an experiment
     cursor: str = ""
-    answer: Envelope | None = None
 
     @property
     def visibility(self) -> Visibility:

@@ -242,6 +242,10 @@ class _CallerHints:
     caller: Caller
     is_lazy: bool
 
+    def __hash__(self) -> int:
+        """Equal callers have equal ids. To hash all of their fields takes ten times as long, for each cache."""
+        return hash((self.caller.id, self.is_lazy))
+
     @cached_property
     def _hints(self) -> Hints:
         return tool_list_of(self.caller, self.is_lazy).hints

@@ -56,12 +56,11 @@ class UpstreamCache:
         if "no-store" in answer.headers.get("cache-control", "").lower():
             self.drop(key)
             return answer
-        answer = replace(answer, fresh_until=self._clock() + seconds)
-        kept = answer if answer.content is None else replace(answer, content=None)
-        self._answers.put(key, kept, len(answer.body) + ENTRY_BYTES)
+        fresh_until = self._clock() + seconds
+        self._answers.put(key, answer.having(content=None, fresh_until=fresh_until), len(answer.body) + ENTRY_BYTES)
         if self._most_answers is not None and len(self._answers) > self._most_answers:
             self._answers.drop_oldest()
-        return answer
+        return answer.having(content=answer.content, fresh_until=fresh_until)
 
     def drop(self, key: Hashable) -> None:
         self._answers.drop(key)

@@ -66,7 +66,8 @@ def _seconds_to_reset(headers: Mapping[str, str]) -> float | None:
 
 def _number(headers: Mapping[str, str], name: str) -> int | None:
     for prefix in PREFIXES:
-        if found := LEADING_NUMBER.fullmatch(headers.get(prefix + name, "").strip()):
+        value = headers.get(prefix + name)
+        if value and (found := LEADING_NUMBER.fullmatch(value.strip())):
             return int(found[1])
     found = FIELDS[name].search(headers.get("ratelimit", ""))
     return int(found[1]) if found else None

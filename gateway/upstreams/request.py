@@ -43,6 +43,10 @@ class Response:
     stale: bool = False
     content: Any = field(default=None, repr=False, compare=False)
 
+    def having(self, *, content: Any, fresh_until: float) -> "Response":
+        """The same response with other content and freshness. dataclasses.replace takes three times as long."""
+        return Response(self.status, self.headers, self.body, self.as_of, fresh_until, self.stale, content)
+
     @property
     def media_type(self) -> str:
         """The media type in lower case, without parameters: "application/json"."""

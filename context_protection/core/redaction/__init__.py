@@ -6,6 +6,7 @@ Plain Python, no Django. A redacted value is replaced by its kind: `[withheld: d
 from context_protection.core.redaction.findings import Finding, mark
 from context_protection.core.redaction.json_values import redact
 from context_protection.core.redaction.names import is_secret, kinds_of_path, path_kind, secret_kind
+from context_protection.core.redaction.objects import may_name_secret
 from context_protection.core.redaction.prose import REACH, redact_text
 from context_protection.core.redaction.visibility import POLICY, STANDARD, Visibility
 
@@ -18,6 +19,7 @@ __all__ = [
     "is_secret",
     "kinds_of_path",
     "mark",
+    "may_name_secret",
     "path_kind",
     "redact",
     "redact_text",

@@ -29,7 +29,7 @@ def may_hold_secret(text: str) -> bool:
 
 def _may_hold_name_and_value(text: str) -> bool:
     if len(text) > SHORT_TEXT:
-        return _has_divider(text) and _has_digit_or_quote(text) and _LETTERS(text) is not None
+        return _has_divider_and_sign(text) and _LETTERS(text) is not None
     return bool(_DIVIDER(text) and _DIGIT_OR_QUOTE(text) and _LETTERS(text))
 
 
@@ -52,7 +52,7 @@ def redacted(text: str) -> tuple[str, tuple[str, ...]]:
 def suspects_among(texts: Sequence[str]) -> Sequence[int]:
     """The indexes of the texts that hold a secret or may be JSON documents."""
     joined = _BETWEEN.join(texts)
-    if not (_has_divider(joined) and _has_digit_or_quote(joined)) and not any(each in joined for each in DOCUMENT):
+    if not _has_divider_and_sign(joined) and not any(map(joined.__contains__, DOCUMENT)):
         return ()
     found = set(filter(_is_suspect, set(texts) - known))
     return [at for at, text in enumerate(texts) if text in found] if found else ()
@@ -64,15 +64,9 @@ def _is_suspect(text: str) -> bool:
     return text[:1] in DOCUMENT or bool(redacted(text)[1])
 
 
-def _has_divider(text: str) -> bool:
-    return _has_any(text, _DIVIDERS)
-
-
-def _has_digit_or_quote(text: str) -> bool:
-    if not text.isascii():
-        return _DIGIT_OR_QUOTE(text) is not None
-    return _has_any(text, _ASCII_DIGITS_AND_QUOTES)
-
-
-def _has_any(text: str, characters: str) -> bool:
-    return any(map(text.__contains__, characters))  # takes a fraction of the time of a generator
+def _has_divider_and_sign(text: str) -> bool:
+    """Whether the text has a divider, and a digit or quote."""
+    has = text.__contains__  # takes a fraction of the time of a regular expression
+    if text.isascii():
+        return any(map(has, _DIVIDERS)) and any(map(has, _ASCII_DIGITS_AND_QUOTES))
+    return any(map(has, _DIVIDERS)) and _DIGIT_OR_QUOTE(text) is not None

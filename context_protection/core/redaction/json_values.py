@@ -15,9 +15,9 @@ from context_protection.core.redaction.findings import MARK, Finding, mark
 from context_protection.core.redaction.folding import folded
 from context_protection.core.redaction.harmless import SHORTEST, may_hold_secret
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
-from context_protection.core.redaction.objects import Fields, ObjectField, fields_of, holder_of
+from context_protection.core.redaction.objects import SCALARS_AND_TEXTS, Fields, ObjectField, fields_of, holder_of
 from context_protection.core.redaction.prose import redact_text
-from context_protection.core.redaction.screening import SCALARS, suspects
+from context_protection.core.redaction.screening import suspects
 from context_protection.core.redaction.visibility import POLICY, STANDARD, Visibility
 
 Path = tuple[Any, ...]  # (path of the parent, key), or () at the root; a linked list, so that no path is copied
@@ -30,7 +30,7 @@ _SCHEMA = word_set(
 )
 _TYPES = word_set("string number integer boolean array object null")
 _NESTED = frozenset({dict, list})
-_EXAMINABLE = SCALARS | _NESTED | {str}
+_EXAMINABLE = SCALARS_AND_TEXTS | _NESTED
 FEWEST = 4  # elements of a list, or fields of an object, that are screened together
 ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, except after a scheme such as Bearer
 _WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
@@ -90,7 +90,7 @@ class _SecretSearch:
                 if kind is str:
                     if len(below) < SHORTEST or below in harmless.known or not may_hold_secret(below):
                         continue
-                elif kind in SCALARS:
+                elif kind in SCALARS_AND_TEXTS:
                     continue
                 elif kind in _NESTED and not (masked or reveal):
                     self.stack.append((below, (path, name), holder_below(within, name), field.is_custom))
@@ -117,8 +117,9 @@ class _SecretSearch:
         nested = set(compress(places, map(_NESTED.__contains__, kinds)))
         alike = [] if self.visibility.withheld else sorted(nested & fields.plain)
         found = nested.difference(alike) | fields.named
-        found.update(texts[at] for at in harmless.suspects_among([values[at] for at in texts]))
-        found.update(alike[at] for at in suspects([values[at] for at in alike], within="", custom=custom))
+        of_texts = harmless.suspects_among(list(map(values.__getitem__, texts)))
+        of_alike = suspects(list(map(values.__getitem__, alike)), within="", custom=custom)
+        found.update(map(texts.__getitem__, of_texts), map(alike.__getitem__, of_alike))
         return [(items[at], fields.each[at]) for at in sorted(found)]
 
     def _suspects_among(self, waiting: Sequence[_Waiting]) -> list[_Waiting]:

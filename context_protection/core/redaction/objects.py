@@ -1,7 +1,9 @@
 """Classifies an object's fields by their names. The result is cached: the records of one list share their names."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from context_protection.core.name_words import word_set
 from context_protection.core.redaction import pairs, terms, vocabulary
@@ -14,6 +16,8 @@ _GENERIC_CODES = word_set("code codes key combination")
 _WITHOUT_DIGITS = frozenset({vocabulary.WIFI, "API key", "access instructions"})
 _SMALL = 24  # fields; in a larger object, a field about a lock says nothing about the other fields
 _LARGE = 200  # fields; a larger object is a map whose keys are data, so its result is not cached
+SCALARS = frozenset({int, float, bool, type(None)})
+SCALARS_AND_TEXTS = SCALARS | {str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,14 @@ def fields_of(names: tuple[str, ...], *, within: str, custom: bool) -> Fields:
     object holds custom fields, or is nested in one that does."""
     holder = holder_of(within)
     return _cached(names, holder, custom) if len(names) <= _LARGE else _classified(names, holder, custom)
+
+
+def may_name_secret(value: Mapping[str, Any]) -> bool:
+    """Whether the name of a field, or a name/value pair, may denote a secret. Texts are not searched. True for an
+    object that has others below it."""
+    fields = fields_of(tuple(value), within="", custom=False)
+    is_flat = SCALARS_AND_TEXTS.issuperset(map(type, value.values()))
+    return not is_flat or bool(fields.named or fields.may_be_table or (fields.values and fields.labels))
 
 
 def holder_of(within: str) -> str:

@@ -13,9 +13,8 @@ from typing import Any
 
 from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
-from context_protection.core.redaction.objects import fields_of
+from context_protection.core.redaction.objects import SCALARS, fields_of
 
-SCALARS = frozenset({int, float, bool, type(None)})
 DEEPEST = 20  # levels that are screened; all deeper values are searched
 
 
@@ -76,7 +75,7 @@ def _of_one_form(
     for name, field, column in zip(names, fields.each, zip(*map(dict.values, objects), strict=True), strict=False):
         if field.is_named:
             found.update(at for at, each in enumerate(column) if not _is_empty(each))
-        else:
+        elif not SCALARS.issuperset(map(type, column)):
             below = holder_below(within, name)
             found.update(suspects(column, within=below, custom=field.is_custom, depth=depth + 1))
     return found
@@ -86,19 +85,21 @@ def _with_secret_label(objects: Sequence[dict[str, Any]], name: str) -> Iterable
     """The places of the name/value pairs whose label, in the field `name` or below it, names a secret."""
     column = list(map(itemgetter(name), objects))
     if set(map(type, column)) == {str}:
-        short = [label for label in set(column) if len(label) <= pairs.LONGEST_LABEL]
-        secrets = set(filter(_is_kind_of_secret, short))
+        secrets = _secrets_among(set(column))
         return [at for at, label in enumerate(column) if label in secrets] if secrets else ()
-    return [at for at, each in enumerate(objects) if any(map(_names_a_secret, pairs.labels_of(each, [name])))]
+    return [at for at, each in enumerate(objects) if _secrets_among(set(pairs.labels_of(each, [name])))]
+
+
+def _secrets_among(labels: set[str]) -> set[str]:
+    """The labels that name a secret."""
+    if labels and max(map(len, labels)) > pairs.LONGEST_LABEL:
+        labels = {label for label in labels if len(label) <= pairs.LONGEST_LABEL}
+    return set(filter(_is_kind_of_secret, labels))
 
 
 def _is_empty(value: Any) -> bool:
     """Whether the value is never redacted, whatever its name."""
     return value is None or value is True or value is False or value == ""
-
-
-def _names_a_secret(label: str) -> bool:
-    return len(label) <= pairs.LONGEST_LABEL and _is_kind_of_secret(label)
 
 
 @lru_cache(maxsize=2048)
@@ -110,7 +111,7 @@ def _lists(lists: Sequence[list[Any]], within: str, custom: bool, depth: int) ->
     lengths = list(map(len, lists))
     found: set[int] = set()
     if pairs.LENGTH in lengths:
-        found.update(at for at, each in enumerate(lists) if pairs.may_be_pair(each) and _names_a_secret(each[0]))
+        found.update(at for at, each in enumerate(lists) if pairs.may_be_pair(each) and _secrets_among({each[0]}))
     ends = list(accumulate(lengths))
     elements = list(chain.from_iterable(lists))
     found.update(bisect_right(ends, at) for at in suspects(elements, within=within, custom=custom, depth=depth + 1))

@@ -5,6 +5,8 @@ import unicodedata
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count, repeat
+from operator import and_
 from typing import Final
 
 from context_protection.core.tokens.length_formula import formula
@@ -117,7 +119,8 @@ def weigh(text: str, weights: bytes) -> int:
 def weigh_bytes(data: bytes, weights: bytes) -> int:
     """The sum of the `weights` of the bytes."""
     weighed = data.translate(weights)
-    return sum(zlib.adler32(weighed[at : at + _BLOCK], 0) & 0xFFFF for at in range(0, len(weighed), _BLOCK))
+    blocks = map(weighed.__getitem__, map(slice, range(0, len(weighed), _BLOCK), count(_BLOCK, _BLOCK)))
+    return sum(map(and_, map(zlib.adler32, blocks, repeat(0)), repeat(0xFFFF)))  # loops in C
 
 
 def typical(data: bytes) -> float:

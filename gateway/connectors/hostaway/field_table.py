@@ -135,8 +135,7 @@ class FieldTable:
         the same in any currency."""
         order = arguments["order"].lstrip("-")
         bounded = {each.name for each, wanted in self._filters if arguments.get(wanted.parameter)}
-        amounts = (each for each in self.fields if each.type is AMOUNT and (each.name == order or each.name in bounded))
-        return [each.query_column() for each in amounts]
+        return [each.query_column() for each in self._amounts if each.name == order or each.name in bounded]
 
     def given(self, arguments: Mapping[str, Any]) -> list[GivenFilter]:
         """The filters that these arguments set."""
@@ -159,6 +158,10 @@ class FieldTable:
     @cached_property
     def _filters(self) -> Sequence[tuple[ResourceField, Filter]]:
         return [(each, wanted) for each in self.fields for wanted in each.filters]
+
+    @cached_property
+    def _amounts(self) -> Sequence[ResourceField]:
+        return [each for each in self.fields if each.type is AMOUNT]
 
     @property
     def _filtered_by(self) -> list[str]:

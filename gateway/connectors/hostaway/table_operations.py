@@ -88,9 +88,9 @@ def _list(table: FieldTable, arguments: Mapping[str, Any], caller: Caller) -> Pa
     return DatedRows(
         table.model._default_manager.filter(*table.conditions(arguments)),
         shape=table.shape,
-        columns=replace(table.columns, whole=_whole(caller)),
+        columns=replace(table.columns, whole=_whole(caller)) if caller.reveal else table.columns,
         order=ordered(arguments["order"], table.orders),
-        queryable=replace(table.query_columns, visibility=Visibility(caller.reveal)),
+        queryable=table.query_columns.seen_by(Visibility(caller.reveal)) if caller.reveal else table.query_columns,
         compared=table.compared(arguments),
         given=table.given(arguments),
         notes=former_parameters.notes(arguments),
@@ -99,10 +99,10 @@ def _list(table: FieldTable, arguments: Mapping[str, Any], caller: Caller) -> Pa
 
 def _record(table: FieldTable, arguments: Mapping[str, Any], caller: Caller) -> Payload:
     whole = _whole(caller)
-    found = next(statement(table.model, whole.columns, 1, by="id").rows([arguments["id"]]), None)
-    if found is None:
+    found = statement(table.model, whole.columns, 1, by="id").rows([arguments["id"]])
+    if not found:
         raise not_found(table.name, arguments["id"], f"list_{table.name}s")
-    return Record(whole.read(*found), table.shape, note=freshness.note(table.model))
+    return Record(whole.read(*found[0]), table.shape, note=freshness.note(table.model))
 
 
 def _whole(caller: Caller) -> Whole:

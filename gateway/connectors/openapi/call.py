@@ -56,11 +56,12 @@ class Calling:
         if self.paging is not None:
             return PagedRows(UpstreamPages(self, self.paging, own), self.shape)
         request = requests.build(self.spec, own, self.base_url)
-        response = await self.send(request)
+        cache_seconds = self.cache_seconds
+        response = await self.send(request, cache_seconds)
         answered = await self.read(response)
         if listed := self._detected(response, answered):
             return await self._as_list(listed, response, arguments, caller)
-        return await self._answered(response, answered)
+        return await self._answered(response, answered, cache_seconds)
 
     def _detected(self, response: Response, answered: Answered) -> DetectedList | None:
         """The list, or the paging of a declared list, if this response shows it and the document does not."""
@@ -75,9 +76,9 @@ class Calling:
             return None
         return detection.detect_paging(self.spec, answered.body, response.headers, answered.path)
 
-    async def _answered(self, response: Response, answered: Answered) -> Fetched:
+    async def _answered(self, response: Response, answered: Answered, cache_seconds: float) -> Fetched:
         shape = await self.learn(answered, len(response.body))
-        may_be_cached = self.cache_seconds > 0
+        may_be_cached = cache_seconds > 0
         payload = self._payload(answered, shape, self._note(response, answered, may_be_cached))
         # A payload that may be cached contains its time, so it never equals a later one, and needs no version.
         version = None if may_be_cached or len(response.body) > LARGE else response.version
@@ -97,7 +98,7 @@ class Calling:
         calling = replace(self, spec=spec, paging=listed.paging)
         if listed.paging is not None:
             return await calling.fetch(arguments, caller)
-        return await calling._answered(response, await calling.read(response))
+        return await calling._answered(response, await calling.read(response), calling.cache_seconds)
 
     def _is_set(self, name: str, arguments: Arguments) -> bool:
         """Whether the caller has set the argument, which otherwise has its default."""
@@ -107,8 +108,8 @@ class Calling:
     def cache_seconds(self) -> float:
         return float(policy_in_call(self.name).upstream_cache_seconds) if self.spec.is_safe else 0.0
 
-    async def send(self, request: Request) -> Response:
-        return await self.upstream.fetch(request, cache_seconds=self.cache_seconds, accept=self._accepted)
+    async def send(self, request: Request, cache_seconds: float) -> Response:
+        return await self.upstream.fetch(request, cache_seconds=cache_seconds, accept=self._accepted)
 
     async def read(self, response: Response) -> Answered:
         """The parsed response. It is parsed again if it comes from the cache, or was parsed for another operation with
@@ -123,7 +124,7 @@ class Calling:
         """The response with the operation that it was parsed for, and what was parsed."""
         large = len(response.body) > LARGE
         answered = await run_sync(answers.read, response, self.spec) if large else answers.read(response, self.spec)
-        return replace(response, content=(self.spec, answered))
+        return response.having(content=(self.spec, answered), fresh_until=response.fresh_until)
 
     async def learn(self, answered: Answered, size: int) -> Shape:
         """The shape of the answer's records, learned from them once enough were collected. `size`: the size of the
@@ -165,7 +166,8 @@ class UpstreamPages:
         seen: list[str] = [] if token is None else token[-1]
         step = page_steps.first(self.paging, max(size, LEAST_ROWS)) if token is None else _step(token)
         first = requests.build(self.calling.spec, self.arguments, self.calling.base_url, step.query)
-        response = await self.calling.send(requests.next_page(first, step.url) if step.url else first)
+        cache_seconds = self.calling.cache_seconds
+        response = await self.calling.send(requests.next_page(first, step.url) if step.url else first, cache_seconds)
         answered = await self.calling.read(response)
         shape = await self.calling.learn(answered, len(response.body)) if token is None else None
         rows = answered.rows or []
@@ -181,7 +183,7 @@ class UpstreamPages:
             certain=page_steps.is_certain(self.paging, response, answered.body, rows),
             as_of=response.as_of,
             fresh_until=response.fresh_until,
-            note=response.note(cached=self.calling.cache_seconds > 0),
+            note=response.note(cached=cache_seconds > 0),
             beside=_beside(answered) if token is None else side_data.of_later_page(_beside(answered)),
             ending=_ending(self.paging, response, answered, step, following),
             shape=shape,

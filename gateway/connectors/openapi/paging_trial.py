@@ -77,7 +77,7 @@ async def _walked(calling: Calling, arguments: Mapping[str, Any]) -> PagingTrial
 
 
 async def _read_once(calling: Calling, arguments: Mapping[str, Any]) -> PagingTrial:
-    response = await calling.send(requests.build(calling.spec, arguments, calling.base_url))
+    response = await calling.send(requests.build(calling.spec, arguments, calling.base_url), calling.cache_seconds)
     answered = await calling.read(response)
     if answered.rows is None:
         names = _beside(answered.record or {})

@@ -46,19 +46,27 @@ def test_a_row_cuts_what_is_long_as_a_preview_does():
     assert shown["place"].endswith("words: fields=place]")
 
 
+@pytest.mark.parametrize("chosen", ["", "note", "all", "raw", "*"])
+def test_a_preview_does_not_change_the_record(chosen: str):
+    record = {"id": 1, "note": "A quay. " * 100, "empty": ""}
+    shape = Shape(row=(Field("id"),), preview=(Field("note"),))
+    summaries.preview(record, shape, Policy(summary_fields=chosen))
+    assert record == {"id": 1, "note": "A quay. " * 100, "empty": ""}
+
+
 def test_without_fields_a_preview_is_empty():
     assert summaries.preview({"rows": [1, 2], "deep": {"a": 1}}, ANY, DEFAULTS) == {}
 
 
 def test_fields_that_upstream_does_not_have_are_told_and_empty_ones_are_not():
     shape = Shape(row=(Field("id"), Field("checkInDate", "arrivalDate")), preview=(Field("note"),))
-    assert summaries.missing({"id": 1, "arrival": "2026-11-20", "note": None}, shape, DEFAULTS) == ["arrivalDate"]
-    assert summaries.missing({"id": 1}, shape, Policy(summary_fields="id,other")) == [], "a section is no field"
+    record = {"id": 1, "arrival": "2026-11-20", "note": None}
+    assert summaries.missing(record, shape, DEFAULTS, ["id"]) == ["arrivalDate"]
+    sections = Policy(summary_fields="id,other")
+    assert summaries.missing({"id": 1}, shape, sections, ["id"]) == [], "a section is no field"
     chosen = Policy(summary_fields="note, items.*.name, checkInDate")
-    assert summaries.missing({"id": 1, "note": "", "items": [{"title": "a"}]}, shape, chosen) == [
-        "items.*.name",
-        "arrivalDate",
-    ]
+    record = {"id": 1, "note": "", "items": [{"title": "a"}]}
+    assert summaries.missing(record, shape, chosen, ["id"]) == ["items.*.name", "arrivalDate"]
 
 
 def test_a_large_list_in_a_preview_gives_way_to_its_size_and_how_to_get_it():

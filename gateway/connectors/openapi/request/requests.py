@@ -7,11 +7,12 @@ finished URL is checked once more (CVE-2026-32871).
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.redaction import redact
+from context_protection.core.redaction import may_name_secret, redact
 from gateway.connectors.openapi.document.arguments import TEMPLATE
 from gateway.connectors.openapi.document.description import DocumentedOperation, Place
 from gateway.connectors.openapi.request import payloads, styles
@@ -68,6 +69,8 @@ def _built(
 
 def _secrets(given: Arguments) -> Iterator[str]:
     """The values, as sent, of arguments at any depth whose names denote secrets."""
+    if not may_name_secret(given):
+        return
     _, found = redact(dict(given))
     for finding in found:
         if finding.how != "text":
@@ -96,10 +99,17 @@ def _sent_arguments(operation: DocumentedOperation, arguments: Arguments) -> Ite
 
 def _path(template: str, given: list[tuple[str, Place, Any]]) -> str:
     values = {place.name: _path_value(name, place, value) for name, place, value in given}
+    pieces = list(_pieces(template))
+    pieces[1::2] = [values[piece] for piece in pieces[1::2]]
+    return "".join(pieces)
+
+
+@lru_cache(maxsize=2048)
+def _pieces(template: str) -> tuple[str, ...]:
+    """The encoded pieces of a documented path, and between them the names of its arguments."""
     pieces = TEMPLATE.split("/" + template.lstrip("/"))
-    return "".join(
-        values[piece] if number % 2 else quote(piece, safe=_IN_TEMPLATE) for number, piece in enumerate(pieces)
-    )
+    pieces[::2] = [quote(piece, safe=_IN_TEMPLATE) for piece in pieces[::2]]
+    return tuple(pieces)
 
 
 def _path_value(name: str, place: Place, value: Any) -> str:
@@ -124,6 +134,8 @@ def _texts(value: Any) -> Iterator[str]:
 def _climbs(text: str) -> bool:
     """Whether the text has a . or .. path segment, even after repeated decoding. Many servers decode encoded
     slashes."""
+    if "." not in text and "%" not in text:
+        return False
     for _ in range(_MAX_UNQUOTED):
         if any(part.partition(";")[0] in (".", "..") for part in re.split(r"[/\\]", text)):
             return True
@@ -136,10 +148,10 @@ def _climbs(text: str) -> bool:
 
 def _check_address(url: str, base: str) -> None:
     """Raises InvalidArgument unless the URL has the API's scheme, host and port, and a path below the API's own."""
-    made, known = urlsplit(url), urlsplit(base)
-    is_same = (made.scheme, made.netloc) == (known.scheme, known.netloc) and url.startswith(base + "/")
     is_plain = _PLAIN.fullmatch(url) is not None and "#" not in url
-    if not (is_same and is_plain and made.path.startswith(known.path) and not _climbs(made.path)):
+    path = url[len(base) :].partition("?")[0]
+    # The slash ends the host and port for every parser.
+    if not (is_plain and url.startswith(base + "/") and not _base_climbs(base) and not _climbs(path)):
         raise InvalidArgument(
             "These arguments would lead to an address outside the API.",
             reason="invalid_address",
@@ -147,6 +159,11 @@ def _check_address(url: str, base: str) -> None:
             expected="values that stay within their part of the path",
             suggestion="Check the arguments that are part of the address.",
         )
+
+
+@lru_cache(maxsize=256)
+def _base_climbs(base: str) -> bool:
+    return _climbs(urlsplit(base).path)
 
 
 def may_follow(request: Request, url: str) -> bool:

@@ -24,6 +24,7 @@ TEXT_OF_ELEMENT = "#text"
 _JSON = re.compile(r"(?:application|text)/(?:[\w.-]+\+)?json")
 _LINES = re.compile(r"application/(?:x-)?(?:ndjson|jsonl|jsonlines|json-seq|stream\+json)")
 _XML = re.compile(r"(?:application|text)/(?:[\w.-]+\+)?xml")
+_MARKS = tuple(mark for mark, _ in BYTE_ORDER_MARKS)
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _MAYBE_JSON = frozenset({"", "text/plain", "text/html", "text/javascript", "application/javascript"})
 _TEXTS = frozenset({"", "application/yaml", "application/x-yaml", "application/javascript", "application/sql"})
@@ -193,13 +194,15 @@ def _decoded(response: Response) -> str:
 
 
 def _charset(response: Response) -> str:
-    match = re.search(r"charset\s*=\s*\"?([\w.:-]{1,40})", response.headers.get("content-type", ""), re.IGNORECASE)
+    content_type = response.headers.get("content-type", "")
+    if "charset" not in content_type.lower():
+        return ""
+    match = re.search(r"charset\s*=\s*\"?([\w.:-]{1,40})", content_type, re.IGNORECASE)
     return match[1] if match else ""
 
 
 def _is_utf8(response: Response) -> bool:
-    is_marked = any(response.body.startswith(mark) for mark, _ in BYTE_ORDER_MARKS)
-    return not is_marked and _charset(response).lower() in ("", "utf-8", "utf8", "us-ascii")
+    return not response.body.startswith(_MARKS) and _charset(response).lower() in ("", "utf-8", "utf8", "us-ascii")
 
 
 def _garbled(what: str, reason: str) -> UpstreamGarbled:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from context_protection.core.redaction import Visibility, json_values, redact
+from context_protection.core.redaction import Visibility, json_values, may_name_secret, redact
 from context_protection.core.redaction.screening import suspects
 
 NAMES = ("id", "name", "notes", "doorCode", "value", "label", "code", "smartLock", "entry", "customFields", "columns",
@@ -90,3 +90,15 @@ def test_a_label_may_be_in_an_object_that_says_only_that_it_describes_the_field(
     pair = {"meta": {"label": "Door code"}, "value": "4711"}
     for value in (pair, [pair] * 5):
         assert "4711" not in str(redact(value)[0])
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4))
+@example({"name": "Door code", "value": 4711})
+def test_an_object_in_which_no_name_may_denote_a_secret_has_only_secrets_in_texts(value: dict[str, Any]):
+    found = {finding.how for finding in redact(value)[1]}
+    assert may_name_secret(value) or found <= {"text"}
+
+
+def test_the_arguments_of_most_calls_name_no_secret():
+    assert not may_name_secret({"guest": "the door code is 4711", "page": 7, "isPaid": None})
+    assert may_name_secret({"doorCode": 7})
