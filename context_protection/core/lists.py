@@ -177,17 +177,20 @@ def _first_place(rows: Rows, opening: Opening, size: int, request: AnswerRequest
         before, number = (request.pages[0] - 1) * size, request.pages[0]
         position = _position_after(rows, opening, before, request.pages)
     page = rows.page(opening.plan, None, position, count)
-    form = {**_requested_form(request), "condensed": _is_condensed(rows, opening, request, policy)}
+    read = {count: page} if position is None else {}
+    form = {**_requested_form(request), "condensed": _is_condensed(rows, opening, read, request, policy)}
     return _PagePlace(page, size, budget, opening, rows.options, None, form, ListPosition(position, before, number))
 
 
-def _is_condensed(rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy) -> bool:
+def _is_condensed(
+    rows: Rows, opening: Opening, read: Mapping[int, Page], request: AnswerRequest, policy: Policy
+) -> bool:
     """Whether the rows of all pages are condensed. Rows of a declared type always are; others if a page of the default
-    size, or of a larger `limit`, would exceed its budget."""
+    size, or of a larger `limit`, would exceed its budget. `read`: first pages that have been read, by size."""
     if not may_condense(rows, request, policy) or rows.shape.is_canonical:
         return may_condense(rows, request, policy)
     size = max(request.limit or 0, policy.default_page_size)
-    sample = rows.page(opening.plan, None, None, size)
+    sample = read.get(size) or rows.page(opening.plan, None, None, size)
     chars, count = sum(sample.chars), len(sample.chars)
     if sample.more and count:  # upstream may have sent fewer rows
         chars = chars * size // count

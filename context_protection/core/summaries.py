@@ -13,7 +13,7 @@ from context_protection.core import extracts, field_selection, projection
 from context_protection.core.budget import dumps, dumps_each, length
 from context_protection.core.inference import proposals
 from context_protection.core.policy import Policy
-from context_protection.core.shapes import Field, Shape
+from context_protection.core.shapes import Shape
 
 TEXT_CHARS = 240  # characters of a text in a preview
 NESTED_CHARS = 1000  # characters of JSON; a longer object or array in a preview is replaced by its size
@@ -46,10 +46,9 @@ def rows(records: Sequence[dict[str, Any]], shape: Shape, policy: Policy) -> lis
     if field_selection.names_in(policy.summary_fields):
         shape = proposals.completed(shape, listed)
         return [preview(record, shape, policy) for record in listed]
-    fields = proposals.with_rows(shape, listed).row
-    names = [each.name for each in fields]
-    columns = [_reduced_all(_values(each, listed), each.name, policy) for each in fields]
-    return _rows_of(names, columns, len(listed))
+    reader = proposals.with_rows(shape, listed).row_reader
+    found = zip(reader.columns(listed), reader.names, strict=True)
+    return _rows_of(reader.names, [_reduced_all(values, name, policy) for values, name in found], len(listed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +79,6 @@ def from_tuples(
 def _rows_of(names: Sequence[str], columns: Sequence[Sequence[Any]], count: int) -> list[dict[str, Any]]:
     """The `count` rows of these columns, in a loop in C."""
     return list(map(dict, map(zip, repeat(names), zip(*columns, strict=True)))) if names else [{}] * count
-
-
-def _values(field: Field, records: Sequence[Mapping[str, Any]]) -> list[Any]:
-    if type(field) is not Field:  # a subclass may read several paths
-        return [field.read(record) for record in records]
-    values = projection.column(records, field.source)
-    return [field.convert(value) for value in values] if field.convert else values
 
 
 def missing(record: Mapping[str, Any], shape: Shape, policy: Policy, shown: Iterable[str]) -> list[str]:

@@ -1,9 +1,8 @@
 """The use of upstreams by one call: the last upstream, the number of requests, the last status, and the time waited."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Self
 
 from context_protection.core.context_value import ContextValue
 from telemetry.attempts import MOST, Wait
@@ -24,19 +23,20 @@ class UpstreamUse:
         self._waiting = 0  # requests in flight: time that they share is counted once
         self._since = 0.0
 
-    @contextmanager
-    def waiting_for(self, name: str) -> Iterator[None]:
+    def waiting_for(self, name: str) -> Self:
         """Counts the time of the block as waiting for the upstream, even if the call is cancelled."""
         self.name = name
+        return self
+
+    def __enter__(self) -> None:
         if not self._waiting:
             self._since = time.perf_counter()
         self._waiting += 1
-        try:
-            yield
-        finally:
-            self._waiting -= 1
-            if not self._waiting:
-                self.milliseconds += (time.perf_counter() - self._since) * 1000
+
+    def __exit__(self, *error: object) -> None:
+        self._waiting -= 1
+        if not self._waiting:
+            self.milliseconds += (time.perf_counter() - self._since) * 1000
 
     def note_attempt(self, status: int = 0, seconds: float | None = None) -> None:
         self.attempts += 1

@@ -173,6 +173,8 @@ def test_fields_that_are_read_together_have_the_values_of_each(fields: dict[str,
     values = reader.values(record)
     assert values == {name: each.read(record) for name, each in fields.items()}
     assert list(values) == list(fields), "in their order"
+    rows = [record, {}, record]
+    assert reader.columns(rows) == [[each.read(row) for row in rows] for each in fields.values()]
     absent = [each.source for each in fields.values() if not resolves(record, each.source)]
     assert reader.missing(record, [name for name, value in values.items() if value is not None]) == absent
     assert reader.missing(record, ()) == absent
