@@ -15,6 +15,7 @@ from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
 from context_protection.core.redaction.objects import SCALARS, fields_of
 
+_TEXT = frozenset({str})
 DEEPEST = 20  # levels that are screened; all deeper values are searched
 
 
@@ -75,7 +76,9 @@ def _of_one_form(
     for name, field, column in zip(names, fields.each, zip(*map(dict.values, objects), strict=True), strict=False):
         if field.is_named:
             found.update(at for at, each in enumerate(column) if not _is_empty(each))
-        elif not SCALARS.issuperset(map(type, column)):
+        elif (kinds := set(map(type, column))) == _TEXT:
+            found.update(harmless.suspects_among(column))
+        elif not kinds <= SCALARS:
             below = holder_below(within, name)
             found.update(suspects(column, within=below, custom=field.is_custom, depth=depth + 1))
     return found
