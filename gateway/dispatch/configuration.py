@@ -82,12 +82,6 @@ def current() -> Configuration:
     return configuration
 
 
-def of_call() -> Configuration:
-    """The current call's configuration (law 6). Outside a call, the current one, like `current`."""
-    found = _current_call.get()
-    return (found and found.used) or current()
-
-
 @async_unsafe
 def _load() -> Configuration:
     revision = revisions.current()

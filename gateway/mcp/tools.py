@@ -32,7 +32,7 @@ from gateway.catalog.definition_size import definition_tokens
 from gateway.catalog.operation import Operation
 from gateway.dispatch import hints
 from gateway.dispatch.call import Call
-from gateway.dispatch.configuration import Configuration, of_call
+from gateway.dispatch.configuration import Configuration, current
 from gateway.dispatch.dispatch import serve
 from gateway.dispatch.hints import CALL_ACTION, Hints
 from gateway.dispatch.measurements import record_error
@@ -186,7 +186,7 @@ def tool_list_of(caller: Caller, is_lazy: bool = False) -> ListedTools:
 
 def _listings() -> ToolLists:
     global _cached_listings
-    configuration, cached = of_call(), _cached_listings
+    configuration, cached = current(), _cached_listings
     if cached is None or cached.configuration is not configuration:
         cached = _cached_listings = ToolLists(configuration)
     return cached
