@@ -51,16 +51,16 @@ class UpstreamCache:
         return self._clock() < answer.fresh_until
 
     def store(self, key: Hashable, answer: Response, seconds: float) -> Response:
-        """Stores the answer for `seconds`, without its `content`, and returns it with its `fresh_until`. An answer with
-        no-store is not stored."""
+        """Stores the answer for `seconds`, and returns it with its `fresh_until`. An answer with no-store is not
+        stored."""
         if "no-store" in answer.headers.get("cache-control", "").lower():
             self.drop(key)
             return answer
-        fresh_until = self._clock() + seconds
-        self._answers.put(key, answer.having(content=None, fresh_until=fresh_until), len(answer.body) + ENTRY_BYTES)
+        stored = answer.fresh_for(self._clock() + seconds)
+        self._answers.put(key, stored, len(answer.body) + ENTRY_BYTES)
         if self._most_answers is not None and len(self._answers) > self._most_answers:
             self._answers.drop_oldest()
-        return answer.having(content=answer.content, fresh_until=fresh_until)
+        return stored
 
     def drop(self, key: Hashable) -> None:
         self._answers.drop(key)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from context_protection.breaker import Breaker, State
@@ -22,10 +23,12 @@ from gateway.upstreams.errors import (
 from gateway.upstreams.exchange import Exchanger
 from gateway.upstreams.failures import UpstreamFailures, given_up
 from gateway.upstreams.limits import DEFAULT_LIMITS, CallLimits, Rate, Rates, Retries
-from gateway.upstreams.request import Accept, Request, Response
+from gateway.upstreams.request import Read, Request, Response
 from gateway.upstreams.shared_breakers import BreakerOutcome
 from gateway.upstreams.usage import upstream_use
 from gateway.upstreams.waits import Waited, waited
+
+T = TypeVar("T")
 
 STALE_INSTEAD_OF = (UpstreamUnavailable, UpstreamTooSlow, UpstreamGarbled)  # a stale cached answer replaces these
 
@@ -97,11 +100,20 @@ class CallLimit:
         return max(0.0, min(self.deadline - now, self.wait_seconds - self.waited.seconds))
 
 
+@dataclass(frozen=True, slots=True)
+class Received:
+    """`content`: what `read` returned. Both are None if the response comes from the cache."""
+
+    response: Response
+    read: Read[Any] | None = None
+    content: Any = None
+
+
 class LoopState:
     """The in-flight calls and the concurrency limit of one upstream in one event loop."""
 
     def __init__(self, concurrent: int) -> None:
-        self.in_flight: InFlightCalls[Response] = InFlightCalls()
+        self.in_flight: InFlightCalls[Received] = InFlightCalls()
         self.concurrency = asyncio.Semaphore(concurrent)
 
 
@@ -136,23 +148,32 @@ class Upstream:
         self._failed_at: float | None = None
         self._failure = ""
 
-    async def fetch(
-        self, request: Request, *, cache_seconds: float = 0.0, scope: str = "", accept: Accept | None = None
-    ) -> Response:
+    async def fetch(self, request: Request, *, cache_seconds: float = 0.0, scope: str = "") -> Response:
         """Returns an answer with status 2xx. With `cache_seconds` (the cache lifetime) it may be a cached one, or a
         stale one (`stale`) if the upstream fails. `scope` separates cached answers: the caller's id if they
         depend on the caller. Raises only UpstreamError."""
+        return (await self._received(request, None, cache_seconds, scope)).response
+
+    async def fetch_and_read(
+        self, request: Request, read: Read[T], *, cache_seconds: float = 0.0, scope: str = ""
+    ) -> tuple[Response, T]:
+        """The answer and its content. Cached answers are read again."""
+        received = await self._received(request, read, cache_seconds, scope)
+        response = received.response
+        return response, received.content if received.read == read else await read(response)
+
+    async def _received(self, request: Request, read: Read[Any] | None, cache_seconds: float, scope: str) -> Received:
         self._calls += 1
         if not request.may_be_repeated:
             with upstream_use().waiting_for(self.name):
-                return await self._refreshed(request, None, None, 0.0, accept)
+                return await self._refreshed(request, None, None, 0.0, read)
         key = cache_key(request, scope)
         known = self._cache.find(key) if cache_seconds > 0 else None
         if known is not None and self._cache.is_fresh(known):
             self._hits += 1
-            return known
+            return Received(known)
         self._misses += cache_seconds > 0
-        start = partial(self._refreshed, request, key, known, cache_seconds, accept)
+        start = partial(self._refreshed, request, key, known, cache_seconds, read)
         with upstream_use().waiting_for(self.name):
             return await self._loop_state.in_flight.join((key, cache_seconds), start)
 
@@ -196,31 +217,31 @@ class Upstream:
     # -- Response cache ---------------------------------------------------------------------------------
 
     async def _refreshed(
-        self, request: Request, key: Hashable, known: Response | None, cache_seconds: float, accept: Accept | None
-    ) -> Response:
+        self, request: Request, key: Hashable, known: Response | None, cache_seconds: float, read: Read[Any] | None
+    ) -> Received:
         try:
-            response = await self._attempts(conditional(request, known), accept)
+            response, content = await self._attempts(conditional(request, known), read)
         except STALE_INSTEAD_OF:
             if known is None:
                 raise
-            return replace(known, stale=True)
+            return Received(replace(known, stale=True))
         if response.status == 304:
             if known is None:
                 raise self._failures.garbled("status 304 to a request without conditions")
-            response = replace(known, as_of=response.as_of)
-        if cache_seconds <= 0:
-            return response
-        return self._cache.store(key, response, cache_seconds)
+            response, read = replace(known, as_of=response.as_of), None
+        if cache_seconds > 0:
+            response = self._cache.store(key, response, cache_seconds)
+        return Received(response, read, content)
 
     # -- Attempts ---------------------------------------------------------------------------------------
 
-    async def _attempts(self, request: Request, accept: Accept | None) -> Response:
+    async def _attempts(self, request: Request, read: Read[Any] | None) -> tuple[Response, Any]:
         loop = asyncio.get_running_loop()
         limit = CallLimit(loop.time() + self.limits.total_seconds, self.limits.wait_seconds, waited())
         self._retries.budget.note_call()
         for attempt in range(1, self.limits.attempts + 1):
             try:
-                return await self._attempt(request, accept, attempt, limit)
+                return await self._attempt(request, read, attempt, limit)
             except UpstreamError as error:
                 pause = self._pause(request, error, attempt, limit.patience(loop.time()))
                 if pause is None:
@@ -235,7 +256,9 @@ class Upstream:
             return None
         return self._retries.pause(error, attempt, patience)
 
-    async def _attempt(self, request: Request, accept: Accept | None, attempt: int, limit: CallLimit) -> Response:
+    async def _attempt(
+        self, request: Request, read: Read[Any] | None, attempt: int, limit: CallLimit
+    ) -> tuple[Response, Any]:
         cooldown = self._breaker.enter()
         if cooldown:
             raise self._failures.cooling_down(cooldown)
@@ -243,8 +266,7 @@ class Upstream:
             self._tell(BreakerOutcome.TRYING)
         try:
             response = await self._send_within(request, attempt, limit)
-            if accept is not None and response.status != 304:
-                response = await accept(response)
+            content = await read(response) if read is not None and response.status != 304 else None
         except UpstreamError as error:
             self._record_error(error)
             raise
@@ -256,7 +278,7 @@ class Upstream:
         self._succeeded_at = time.time()
         if was_open:
             breaker_events.closed(self.name)
-        return response
+        return response, content
 
     def _record_error(self, error: UpstreamError) -> None:
         was_closed = self._breaker.state == "closed"

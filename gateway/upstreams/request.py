@@ -5,9 +5,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from gateway.upstreams import json_depth
+
+T = TypeVar("T")
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -33,7 +35,7 @@ class Request:
 class Response:
     """`headers` have lower-case names; `body` is complete and decoded. `as_of`: when it was received, Unix seconds.
     `fresh_until`: the time.monotonic() until which it is fresh in the cache. `stale`: served after that, because the
-    upstream has failed. `content`: the value that `accept` has parsed; None in a cached response."""
+    upstream has failed."""
 
     status: int
     headers: Mapping[str, str]
@@ -41,11 +43,10 @@ class Response:
     as_of: float = field(default_factory=time.time)
     fresh_until: float = 0.0
     stale: bool = False
-    content: Any = field(default=None, repr=False, compare=False)
 
-    def having(self, *, content: Any, fresh_until: float) -> "Response":
-        """The same response with other content and freshness. dataclasses.replace takes three times as long."""
-        return Response(self.status, self.headers, self.body, self.as_of, fresh_until, self.stale, content)
+    def fresh_for(self, fresh_until: float) -> "Response":
+        """The same response with another freshness. dataclasses.replace takes three times as long."""
+        return Response(self.status, self.headers, self.body, self.as_of, fresh_until, self.stale)
 
     @property
     def media_type(self) -> str:
@@ -73,9 +74,9 @@ class Response:
         return json_depth.loads(self.body)
 
 
-Accept = Callable[[Response], Awaitable[Response]]
-"""Parses the response into its `content`. Raises UpstreamGarbled for an invalid response, which then counts as a
-failure of the upstream and is never cached."""
+Read = Callable[[Response], Awaitable[T]]
+"""Returns the content of the response. Raises UpstreamGarbled for an invalid response, which then counts as a failure
+of the upstream and is never cached. Equal requests in flight share the content if their `Read` objects are equal."""
 
 Send = Callable[[Request], Awaitable[Response]]
 """One exchange without authentication, retries or cache; deadline, size limit and address check apply."""

@@ -24,3 +24,11 @@ def test_a_line_below_the_level_is_not_logged(caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.WARNING)
     log_lines.info(LOGGER, "exchange", {})
     assert not caplog.records
+
+
+@pytest.mark.parametrize("name", ["name", "msg", "levelname", "exc_info"])
+def test_a_field_may_not_replace_what_every_line_has(name: str):
+    with pytest.raises(KeyError, match=name):
+        LOGGER.info("exchange", extra={name: 1})
+    with pytest.raises(KeyError, match=name):
+        log_lines.info(LOGGER, "exchange", {name: 1})

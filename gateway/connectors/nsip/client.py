@@ -15,7 +15,7 @@ from gateway.connectors.nsip import answers
 from gateway.connectors.nsip.needed_request import RequestNeeded
 from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled
-from gateway.upstreams.request import Accept, Request, Response
+from gateway.upstreams.request import Read, Request, Response
 
 if TYPE_CHECKING:
     from nsip_client import NSIPClient
@@ -31,7 +31,9 @@ logger = logging.getLogger(__name__)
 class UpstreamClient(Protocol):
     """Sends requests to an upstream: `gateway.upstreams.client.Upstream`."""
 
-    async def fetch(self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+    async def fetch_and_read(
+        self, request: Request, read: Read[T], *, cache_seconds: float = 0.0
+    ) -> tuple[Response, T]:
         """Raises only UpstreamError."""
 
 
@@ -95,12 +97,9 @@ class Nsip:
     ) -> NsipAnswer[T]:
         request = _request_needed(method, *args, **kwargs).request(self._base_url)
 
-        async def accept(response: Response) -> Response:
-            return replace(response, content=_read(response, method, *args, **kwargs))
-
         cache_seconds = self._cache_seconds(method.__name__)
-        response = await self._upstream.fetch(request, cache_seconds=cache_seconds, accept=accept)
-        value: T = (response if response.content is not None else await accept(response)).content
+        read = _ReadAnswer(method, args, kwargs)
+        response, value = await self._upstream.fetch_and_read(request, read, cache_seconds=cache_seconds)
         return NsipAnswer(value, response.as_of, response.fresh_until, response.note(cached=False))
 
 
@@ -127,25 +126,31 @@ def _request_needed(
     raise AssertionError("the client returned without a request")
 
 
-def _read(
-    response: Response, method: Callable[Concatenate["NSIPClient", P], T], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """Raises UpstreamGarbled if the response is not the requested data, whatever its status."""
-    from gateway.connectors.nsip.replay_client import ReplayClient
+@dataclass(frozen=True, slots=True)
+class _ReadAnswer(Generic[T]):
+    """Reads responses with a method of the client, called with these arguments."""
 
-    try:
-        body = _body(response)
-        value = method(ReplayClient(body), *args, **kwargs)
-        if answers.is_answer(method.__name__, body, value):
-            return value
-    except _UNREADABLE as error:
-        logger.warning("NSIP's answer cannot be read", extra={"error": type(error).__name__})
-    raise UpstreamGarbled(
-        "NSIP answered, but not with the requested data.",
-        reason="upstream_garbled",
-        expected="JSON as NSIP Search documents it, with the id of its subject",
-        suggestion="Try again later: NSIP may be under maintenance, or may have changed its format.",
-    )
+    method: Callable[..., T]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+    async def __call__(self, response: Response) -> T:
+        """Raises UpstreamGarbled if the response is not the requested data, whatever its status."""
+        from gateway.connectors.nsip.replay_client import ReplayClient
+
+        try:
+            body = _body(response)
+            value = self.method(ReplayClient(body), *self.args, **self.kwargs)
+            if answers.is_answer(self.method.__name__, body, value):
+                return value
+        except _UNREADABLE as error:
+            logger.warning("NSIP's answer cannot be read", extra={"error": type(error).__name__})
+        raise UpstreamGarbled(
+            "NSIP answered, but not with the requested data.",
+            reason="upstream_garbled",
+            expected="JSON as NSIP Search documents it, with the id of its subject",
+            suggestion="Try again later: NSIP may be under maintenance, or may have changed its format.",
+        )
 
 
 def _body(response: Response) -> Any:

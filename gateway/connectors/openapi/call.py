@@ -33,6 +33,18 @@ SET_PAGING = f"ask the operator to set {PAGING}"
 SEEN_STEPS = 40  # latest steps that are remembered, to detect that upstream's pages loop
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """Parses responses of the operation. What was parsed for another operation with the same address is not shared, or
+    for this one before it was known to be a list."""
+
+    spec: DocumentedOperation
+
+    async def __call__(self, response: Response) -> Answered:
+        large = len(response.body) > LARGE
+        return await run_sync(answers.read, response, self.spec) if large else answers.read(response, self.spec)
+
+
 @dataclass(frozen=True)
 class Calling:
     """Everything that a call of one operation needs. `name` is the tool's, `row` the operation's database id. `learns`:
@@ -57,8 +69,7 @@ class Calling:
             return PagedRows(UpstreamPages(self, self.paging, own), self.shape)
         request = requests.build(self.spec, own, self.base_url)
         cache_seconds = self.cache_seconds
-        response = await self.send(request, cache_seconds)
-        answered = await self.read(response)
+        response, answered = await self.ask(request, cache_seconds)
         if listed := self._detected(response, answered):
             return await self._as_list(listed, response, arguments, caller)
         return await self._answered(response, answered, cache_seconds)
@@ -98,33 +109,22 @@ class Calling:
         calling = replace(self, spec=spec, paging=listed.paging)
         if listed.paging is not None:
             return await calling.fetch(arguments, caller)
-        return await calling._answered(response, await calling.read(response), calling.cache_seconds)
+        return await calling._answered(response, await calling._read(response), calling.cache_seconds)
 
     def _is_set(self, name: str, arguments: Arguments) -> bool:
         """Whether the caller has set the argument, which otherwise has its default."""
         return name in arguments and arguments[name] != self.spec.parameters[name].get("default")
 
     @property
+    def _read(self) -> ReadAnswer:
+        return ReadAnswer(self.spec)
+
+    @property
     def cache_seconds(self) -> float:
         return float(policy_in_call(self.name).upstream_cache_seconds) if self.spec.is_safe else 0.0
 
-    async def send(self, request: Request, cache_seconds: float) -> Response:
-        return await self.upstream.fetch(request, cache_seconds=cache_seconds, accept=self._accepted)
-
-    async def read(self, response: Response) -> Answered:
-        """The parsed response. It is parsed again if it comes from the cache, or was parsed for another operation with
-        the same address, or for this one before it was known to be a list."""
-        read_for, answered = response.content or (None, None)
-        if read_for is not self.spec:
-            _, answered = (await self._accepted(response)).content
-        assert isinstance(answered, Answered)
-        return answered
-
-    async def _accepted(self, response: Response) -> Response:
-        """The response with the operation that it was parsed for, and what was parsed."""
-        large = len(response.body) > LARGE
-        answered = await run_sync(answers.read, response, self.spec) if large else answers.read(response, self.spec)
-        return response.having(content=(self.spec, answered), fresh_until=response.fresh_until)
+    async def ask(self, request: Request, cache_seconds: float) -> tuple[Response, Answered]:
+        return await self.upstream.fetch_and_read(request, self._read, cache_seconds=cache_seconds)
 
     async def learn(self, answered: Answered, size: int) -> Shape:
         """The shape of the answer's records, learned from them once enough were collected. `size`: the size of the
@@ -167,8 +167,8 @@ class UpstreamPages:
         step = page_steps.first(self.paging, max(size, LEAST_ROWS)) if token is None else _step(token)
         first = requests.build(self.calling.spec, self.arguments, self.calling.base_url, step.query)
         cache_seconds = self.calling.cache_seconds
-        response = await self.calling.send(requests.next_page(first, step.url) if step.url else first, cache_seconds)
-        answered = await self.calling.read(response)
+        request = requests.next_page(first, step.url) if step.url else first
+        response, answered = await self.calling.ask(request, cache_seconds)
         shape = await self.calling.learn(answered, len(response.body)) if token is None else None
         rows = answered.rows or []
         found = self.paging, response, answered.body, rows, step

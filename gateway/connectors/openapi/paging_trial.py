@@ -77,8 +77,8 @@ async def _walked(calling: Calling, arguments: Mapping[str, Any]) -> PagingTrial
 
 
 async def _read_once(calling: Calling, arguments: Mapping[str, Any]) -> PagingTrial:
-    response = await calling.send(requests.build(calling.spec, arguments, calling.base_url), calling.cache_seconds)
-    answered = await calling.read(response)
+    request = requests.build(calling.spec, arguments, calling.base_url)
+    response, answered = await calling.ask(request, calling.cache_seconds)
     if answered.rows is None:
         names = _beside(answered.record or {})
         return PagingTrial(beside=names, problem="The answer is not read as a list. Enter the path of its rows.")

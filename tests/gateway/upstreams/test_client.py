@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import pytest
 from pytest_django.fixtures import Settings
@@ -18,7 +19,7 @@ from gateway.upstreams.errors import (
 )
 from gateway.upstreams.limits import CallLimits, Rate
 from gateway.upstreams.quota import UNKNOWN_WAIT
-from gateway.upstreams.request import Request
+from gateway.upstreams.request import Request, Response
 from gateway.upstreams.waits import one_call
 from tests.gateway.upstreams.conftest import Time, failed, get
 from tests.simulators.bad_upstream import OK, BadUpstream
@@ -183,6 +184,40 @@ async def test_calls_of_other_scopes_and_calls_that_write_have_exchanges_of_thei
     await arrived(bad, 4)
     bad.release()
     await asyncio.gather(*calls)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Notes each response that it reads. Equal if the name is."""
+
+    name: str
+    noted: list[str] = field(compare=False)
+
+    async def __call__(self, response: Response) -> bytes:
+        self.noted.append(self.name)
+        return response.body + self.name.encode()
+
+
+async def test_equal_calls_share_what_an_equal_reader_read(bad: BadUpstream, acme: Make):
+    upstream, noted = acme(), []
+    readers = [Reading(name, noted) for name in "abab"]
+    calls = [asyncio.create_task(upstream.fetch_and_read(get(bad, "/hold"), each)) for each in readers]
+    await arrived(bad, 1)
+    bad.release()
+    assert [content for _, content in await asyncio.gather(*calls)] == [OK + each for each in (b"a", b"b", b"a", b"b")]
+    assert bad.count == 1
+    assert noted == ["a", "b", "b"]  # the exchange's own reader is the only one whose content is shared
+
+
+async def test_a_cached_answer_is_read_again(bad: BadUpstream, acme: Make, time: Time):
+    upstream, noted = acme(), []
+    bad.body = b"{}"
+    for pause in (0, 59, 2):  # the last call is answered with status 304
+        time.now += pause
+        response, content = await upstream.fetch_and_read(get(bad, "/etag"), Reading("a", noted), cache_seconds=60)
+        assert (response.status, content) == (200, b"{}a")
+    assert bad.count == 2
+    assert noted == ["a", "a", "a"]
 
 
 async def test_when_all_who_wait_have_left_the_connection_is_closed(bad: BadUpstream, acme: Make):

@@ -1,13 +1,16 @@
 """What asks the simulator: plainly, over real HTTP."""
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import httpx2
 
 from gateway.upstreams.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
-from gateway.upstreams.request import Accept, Request, Response
+from gateway.upstreams.request import Read, Request, Response
 from tests.patience import PATIENCE
 from tests.tls import TLS
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -16,16 +19,17 @@ class PlainFetching:
 
     kept: dict[tuple[str, str, bytes], Response] = field(default_factory=dict)
 
-    async def fetch(self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None) -> Response:
+    async def fetch_and_read(
+        self, request: Request, read: Read[T], *, cache_seconds: float = 0.0
+    ) -> tuple[Response, T]:
         key = (request.method, request.url, request.body)
         if key not in self.kept:
             response = await _asked(request)
-            if accept is not None:
-                await accept(response)
-            if not cache_seconds:
-                return response
-            self.kept[key] = response
-        return self.kept[key]
+            content = await read(response)
+            if cache_seconds:
+                self.kept[key] = response
+            return response, content
+        return self.kept[key], await read(self.kept[key])
 
 
 async def _asked(request: Request) -> Response:

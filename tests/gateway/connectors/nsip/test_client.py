@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import pytest
@@ -12,10 +12,12 @@ from nsip_client import NSIPClient
 from gateway.connectors.nsip.client import Nsip
 from gateway.connectors.nsip.needed_request import RequestNeeded
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamUnavailable
-from gateway.upstreams.request import Accept, Request, Response
+from gateway.upstreams.request import Read, Request, Response
 from tests.gateway.connectors.nsip.fetching import PlainFetching
 from tests.simulators.nsip import RETRY_AFTER, NsipSimulator
 from tests.simulators.nsip_sheep import Sheep
+
+T = TypeVar("T")
 
 RAM = Sheep(640, 7331).lpn
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
@@ -62,10 +64,11 @@ async def test_every_method_gives_what_the_official_client_gives(nsip, mode, met
 
 async def test_the_client_itself_opens_no_connection(nsip, monkeypatch):
     class Recorded:
-        async def fetch(
-            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
-        ) -> Response:
-            return Response(200, {}, b'["CURRENT"]')
+        async def fetch_and_read(
+            self, request: Request, read: Read[T], *, cache_seconds: float = 0.0
+        ) -> tuple[Response, T]:
+            response = Response(200, {}, b'["CURRENT"]')
+            return response, await read(response)
 
     def refuse(*_: Any) -> None:
         raise AssertionError("a connection was opened")
@@ -121,11 +124,11 @@ async def test_for_how_long_an_answer_is_kept_goes_by_the_method(nsip):
     asked: list[tuple[str, float]] = []
 
     class Noting(PlainFetching):
-        async def fetch(
-            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
-        ) -> Response:
+        async def fetch_and_read(
+            self, request: Request, read: Read[T], *, cache_seconds: float = 0.0
+        ) -> tuple[Response, T]:
             asked.append((request.url.rpartition("/")[2].partition("?")[0], cache_seconds))
-            return await super().fetch(request, cache_seconds=cache_seconds, accept=accept)
+            return await super().fetch_and_read(request, read, cache_seconds=cache_seconds)
 
     api = Nsip(Noting(), nsip.url, {"get_lineage": 60.0, "get_statuses_by_breed_group": 3600.0}.__getitem__)
     await api.ask(NSIPClient.get_lineage, RAM)
@@ -172,10 +175,11 @@ ANIMALS = ["get_animal_details", "get_lineage", "get_progeny"]
 @pytest.mark.parametrize("method", ANIMALS)
 async def test_no_odd_answer_becomes_an_animal_or_an_error_of_ours(nsip, method, body):
     class Odd(PlainFetching):
-        async def fetch(
-            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
-        ) -> Response:
-            return Response(200, {}, body)
+        async def fetch_and_read(
+            self, request: Request, read: Read[T], *, cache_seconds: float = 0.0
+        ) -> tuple[Response, T]:
+            response = Response(200, {}, body)
+            return response, await read(response)
 
     with pytest.raises(UpstreamGarbled):
         await api_of(nsip, Odd()).ask(getattr(NSIPClient, method), RAM)
@@ -183,10 +187,11 @@ async def test_no_odd_answer_becomes_an_animal_or_an_error_of_ours(nsip, method,
 
 async def test_an_ancestor_of_whom_nothing_is_known_is_no_failure(nsip):
     class Unknown(PlainFetching):
-        async def fetch(
-            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
-        ) -> Response:
-            return Response(200, {}, b'{"lpnId": "64014", "children": [{"lpnId": null}, {"lpnId": ""}, {}]}')
+        async def fetch_and_read(
+            self, request: Request, read: Read[T], *, cache_seconds: float = 0.0
+        ) -> tuple[Response, T]:
+            response = Response(200, {}, b'{"lpnId": "64014", "children": [{"lpnId": null}, {"lpnId": ""}, {}]}')
+            return response, await read(response)
 
     answer = await api_of(nsip, Unknown()).ask(NSIPClient.get_lineage, RAM)
     assert [each.lpn_id for each in answer.value.generations[0]] == [None, ""]
@@ -205,10 +210,11 @@ async def test_an_upstream_that_wants_to_be_left_alone_says_for_how_long(nsip):
 
 async def test_an_answer_from_before_upstream_went_away_says_so(nsip):
     class LastKnown(PlainFetching):
-        async def fetch(
-            self, request: Request, *, cache_seconds: float = 0.0, accept: Accept | None = None
-        ) -> Response:
-            return Response(200, {}, b'{"date": "09/23/2025"}', as_of=1_763_000_000.0, stale=True)
+        async def fetch_and_read(
+            self, request: Request, read: Read[T], *, cache_seconds: float = 0.0
+        ) -> tuple[Response, T]:
+            response = Response(200, {}, b'{"date": "09/23/2025"}', as_of=1_763_000_000.0, stale=True)
+            return response, await read(response)
 
     answer = await api_of(nsip, LastKnown()).ask(NSIPClient.get_date_last_updated)
     assert answer.note == {"stale": True, "asOf": "2025-11-13T02:13:20Z"}
