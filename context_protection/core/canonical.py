@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from context_protection.core.shapes import NOTHING, Field, Shape
+from context_protection.core.fields import Field
+from context_protection.core.shapes import NOTHING, Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from context_protection.core.fields import Field
 from context_protection.core.redaction import POLICY, Visibility, mark, redact
-from context_protection.core.shapes import Field, Shape
+from context_protection.core.shapes import Shape
 
 MASK = mark(POLICY)
 

@@ -87,7 +87,8 @@ def _starts_on_the_loop(call: Call, current: Configuration) -> bool:
 
 
 async def _in_time(call: Call, seconds: int, answering: Coroutine[Any, Any, Envelope]) -> Envelope:
-    """The answer of `answering`, which is stopped after `seconds`. Raises only CallError."""
+    """The answer of `answering`, which is stopped after `seconds`. Raises CallError, and CancelledError if the caller
+    left."""
     try:
         async with asyncio.timeout(seconds) as limit:
             time_limit.set(limit)

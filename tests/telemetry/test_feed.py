@@ -1,7 +1,6 @@
 """Stored calls on their way to the live tail."""
 
 import asyncio
-import os
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
@@ -16,12 +15,8 @@ from tests.telemetry.examples import NOON, a_call, calls_of_all_sorts, stored
 
 
 @pytest.fixture
-def watched(monkeypatch):
-    """The flag has another name: other tests delete the usual one, perhaps at the same time in the same Redis."""
-    monkeypatch.setattr(feed, "FLAG", f"{feed.FLAG}:{os.getpid()}")
+def watched(own_flag: None) -> None:
     cache.set(feed.FLAG, True, 30)
-    yield
-    cache.delete(feed.FLAG)
 
 
 class Layer:

@@ -23,6 +23,8 @@ from tests.telemetry.examples import a_call
 
 REDIS = f"redis://{needs.HOST}:{needs.REDIS_PORT}/6"
 
+pytestmark = pytest.mark.usefixtures("own_flag")
+
 
 @pytest.fixture
 def staff(db, django_user_model):
@@ -49,13 +51,6 @@ def connection_of_the_test_stays_open(monkeypatch):
 
     for module in ("channels.consumer", "channels.generic.websocket"):
         monkeypatch.setattr(f"{module}.aclose_old_connections", nothing)
-
-
-@pytest.fixture(autouse=True)
-def flag_is_down():
-    cache.delete(feed.FLAG)
-    yield
-    cache.delete(feed.FLAG)
 
 
 def scope(client: Client | None, query: str = "", **headers: str) -> dict:

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from context_protection.core.fields import Field
 from context_protection.core.inference import groups
 from context_protection.core.inference.rankings import Candidate, Role, ranked
 from context_protection.core.inference.samples import SchemaSample
 from context_protection.core.name_words import can_be_a_section
-from context_protection.core.shapes import Field, Shape
+from context_protection.core.shapes import Shape
 
 ROW_FIELDS, ROW_CHARS = 10, 600  # limits of a row; characters of compact JSON, on average over the records
 PREVIEW_FIELDS, PREVIEW_CHARS = 16, 2400

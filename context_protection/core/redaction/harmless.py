@@ -67,6 +67,6 @@ def _is_suspect(text: str) -> bool:
 def _has_divider_and_sign(text: str) -> bool:
     """Whether the text has a divider, and a digit or quote."""
     has = text.__contains__  # takes a fraction of the time of a regular expression
-    if text.isascii():
-        return any(map(has, _DIVIDERS)) and any(map(has, _ASCII_DIGITS_AND_QUOTES))
-    return any(map(has, _DIVIDERS)) and _DIGIT_OR_QUOTE(text) is not None
+    if not any(map(has, _DIVIDERS)):
+        return False
+    return any(map(has, _ASCII_DIGITS_AND_QUOTES)) if text.isascii() else _DIGIT_OR_QUOTE(text) is not None

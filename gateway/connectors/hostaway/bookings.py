@@ -7,7 +7,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from context_protection.core.shapes import Field, Section
+from context_protection.core.fields import Field
+from context_protection.core.shapes import Section
 from gateway.connectors.hostaway import statuses
 from gateway.connectors.hostaway.field_table import FieldTable
 from gateway.connectors.hostaway.fields import (

@@ -6,12 +6,13 @@ from typing import Any
 from django.db.models import Q
 
 from context_protection.configuration.revisions import contents
+from context_protection.core.fields import Field
 from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
 from context_protection.core.query.columns import QueryColumn, Type
 from context_protection.core.query.conditions import Condition, Op
 from context_protection.core.rows import MemoryRows
-from context_protection.core.shapes import Field, Shape
+from context_protection.core.shapes import Shape
 from context_protection.orm.expressions import comparison
 from context_protection.stores.snapshots import snapshots
 from gateway.catalog.caller import Caller

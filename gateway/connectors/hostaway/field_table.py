@@ -10,10 +10,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Q
 
 from context_protection.core.cached_property import cached_property
+from context_protection.core.fields import Field
 from context_protection.core.names import folded
 from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.core.query.empty import GivenFilter
-from context_protection.core.shapes import Field, Section, Shape
+from context_protection.core.shapes import Section, Shape
 from context_protection.orm.querysets import Columns
 from gateway.connectors.hostaway.fields import AMOUNT, Filter, ResourceField
 from gateway.connectors.hostaway.models import UpstreamObject

@@ -3,7 +3,8 @@
 Canonical names are the product's (bedrooms, maxGuests); sources are upstream's (bedroomsNumber, personCapacity).
 """
 
-from context_protection.core.shapes import Field, Section
+from context_protection.core.fields import Field
+from context_protection.core.shapes import Section
 from gateway.connectors.hostaway.field_table import FieldTable
 from gateway.connectors.hostaway.fields import (
     AMOUNT,

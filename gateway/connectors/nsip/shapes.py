@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from context_protection.core.shapes import Field, Section, Shape
+from context_protection.core.fields import Field
+from context_protection.core.shapes import Section, Shape
 from gateway.connectors.nsip import lineage, traits
 
 _READ_BY_CLIENT = {"farmName", "FarmName", "customerName", "ContactName", "phone", "Phone", "email", "Email",

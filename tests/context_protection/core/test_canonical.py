@@ -2,7 +2,8 @@
 
 from context_protection.core import canonical
 from context_protection.core.canonical import WholeRecord
-from context_protection.core.shapes import ANY, Field, Shape
+from context_protection.core.fields import Field
+from context_protection.core.shapes import ANY, Shape
 
 SHAPE = Shape(
     row=(Field("id"), Field("status", convert=lambda status: status or "active"), Field("checkIn", "arrivalDate")),

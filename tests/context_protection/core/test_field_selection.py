@@ -4,7 +4,8 @@ import pytest
 
 from context_protection.core import field_selection
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.shapes import ANY, Field, Section, Shape
+from context_protection.core.fields import Field
+from context_protection.core.shapes import ANY, Section, Shape
 from tests.properties.desk import Desk
 
 SHAPE = Shape(

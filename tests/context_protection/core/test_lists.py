@@ -7,8 +7,9 @@ import pytest
 
 from context_protection.core import tokens
 from context_protection.core.errors import InvalidArgument
+from context_protection.core.fields import Field
 from context_protection.core.policy import ListFormat, Policy, RulerName
-from context_protection.core.shapes import Field, Shape
+from context_protection.core.shapes import Shape
 from tests import crawler
 from tests.properties.desk import Desk
 

@@ -7,9 +7,10 @@ import pytest
 
 from context_protection.core import tokens
 from context_protection.core.errors import InvalidCursor
+from context_protection.core.fields import Field
 from context_protection.core.policy import Policy
 from context_protection.core.redaction import redact
-from context_protection.core.shapes import Field, Section, Shape
+from context_protection.core.shapes import Section, Shape
 from tests import crawler
 from tests.properties.desk import Desk
 

@@ -1,21 +1,16 @@
 """Shapes: sections that cover a record, and what lists leave out (law 2)."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
 from context_protection.core.field_selection import selected
-from context_protection.core.projection import resolves
+from context_protection.core.fields import Field
 from context_protection.core.shapes import (
     ANY,
     MOST_NAMES,
     REST_OF_THE_RECORD,
-    Field,
-    FieldReader,
     Section,
     Shape,
 )
@@ -128,53 +123,3 @@ def test_a_canonical_field_reads_where_upstream_keeps_it():
     assert SHAPE.canonical["total"].read(record) == 90
     assert SHAPE.canonical["state"].read(record) == "NEW"
     assert SHAPE.canonical["note"].read(record) is None
-
-
-# -- Reading many fields ------------------------------------------------------------------------------
-
-
-class FirstOfTwo(Field):
-    """A field that reads another path, too."""
-
-    def read(self, record: Mapping[str, Any]) -> Any:
-        return record.get("b", super().read(record))
-
-
-STEPS = st.sampled_from(["a", "b", "*"])
-PATHS = st.lists(STEPS, min_size=1, max_size=3).map(".".join)
-RECORDS = st.dictionaries(
-    STEPS,
-    st.recursive(
-        st.none() | st.integers(0, 9),
-        lambda below: st.lists(below, max_size=2) | st.dictionaries(STEPS, below, max_size=3),
-        max_leaves=8,
-    ),
-    max_size=3,
-)
-
-
-@st.composite
-def fields(draw: st.DrawFn) -> dict[str, Field]:
-    kinds = st.sampled_from([Field, FirstOfTwo])
-    made = [
-        draw(kinds)(f"name{n}", path, draw(st.sampled_from([None, str])))
-        for n, path in enumerate(draw(st.lists(PATHS, max_size=5)))
-    ]
-    return {each.name: each for each in made}
-
-
-@given(fields(), RECORDS)
-@example({"x": Field("x", "a.b")}, {"a": {"b": None}})
-@example({"x": Field("x", "a", str), "y": FirstOfTwo("y", "a")}, {"a": 1, "b": 2})
-@example({"x": Field("x", "a.b")}, {"a": None})
-@example({"x": Field("x", "a.*")}, {"a": [1]})
-def test_fields_that_are_read_together_have_the_values_of_each(fields: dict[str, Field], record: dict[str, Any]):
-    reader = FieldReader(fields)
-    values = reader.values(record)
-    assert values == {name: each.read(record) for name, each in fields.items()}
-    assert list(values) == list(fields), "in their order"
-    rows = [record, {}, record]
-    assert reader.columns(rows) == [[each.read(row) for row in rows] for each in fields.values()]
-    absent = [each.source for each in fields.values() if not resolves(record, each.source)]
-    assert reader.missing(record, [name for name, value in values.items() if value is not None]) == absent
-    assert reader.missing(record, ()) == absent

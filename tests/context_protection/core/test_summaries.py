@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from context_protection.core import summaries
+from context_protection.core.fields import Field
 from context_protection.core.policy import DEFAULTS, Policy
-from context_protection.core.shapes import ANY, Field, Shape
+from context_protection.core.shapes import ANY, Shape
 
 SHAPE = Shape(row=(Field("id"), Field("place", "city.name")), preview=(Field("note"), Field("host", "hostName")))
 

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from context_protection.core import canonical, masks, summaries
+from context_protection.core.fields import Field
 from context_protection.core.masks import is_withheld, withheld_in
 from context_protection.core.policy import DEFAULTS
 from context_protection.core.redaction import Visibility, redact
-from context_protection.core.shapes import ANY, Field, Shape
+from context_protection.core.shapes import ANY, Shape
 from context_protection.core.upstream_pages import PagedRows, SourcePage
 from context_protection.core.withheld_fields import MASK, seen, shape_as_seen, under_all_names
 

@@ -7,8 +7,9 @@ import pytest
 from django.db import connection
 
 from context_protection.core import summaries
+from context_protection.core.fields import Field
 from context_protection.core.policy import DEFAULTS, Policy
-from context_protection.core.shapes import ANY, Field, Shape
+from context_protection.core.shapes import ANY, Shape
 from context_protection.orm import querysets
 from context_protection.orm.querysets import ColumnRows, Columns
 from context_protection.orm.statements import statement

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from context_protection.core.fields import Field
 from context_protection.core.json_values import storable
-from context_protection.core.shapes import Field, Section, Shape
+from context_protection.core.shapes import Section, Shape
 
 
 def document_of(shape: Shape) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from context_protection.core import projection, summaries
 from context_protection.core.budget import dumps, length
+from context_protection.core.fields import Field
 from context_protection.core.inference import groups
 from context_protection.core.inference.proposals import PREVIEW_FIELDS, ROW_CHARS, ROW_FIELDS, completed, proposed
 from context_protection.core.name_words import can_be_a_section
 from context_protection.core.policy import DEFAULTS, Policy
 from context_protection.core.redaction import redact
-from context_protection.core.shapes import ANY, Field, Section, Shape
+from context_protection.core.shapes import ANY, Section, Shape
 from gateway.connectors.hostaway.bookings import BOOKINGS
 from gateway.connectors.hostaway.listings import LISTINGS
 from gateway.connectors.hostaway.sample import listings, reservations, transactions

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection.core.errors import CallError, InvalidArgument
+from context_protection.core.fields import Field
 from context_protection.core.query import conditions
 from context_protection.core.query.columns import QueryColumn, QueryColumns, Type
 from context_protection.core.redaction import Visibility
-from context_protection.core.shapes import Field, Shape
+from context_protection.core.shapes import Shape
 from tests.properties.payloads import values
 
 ROWS: list[dict[str, Any]] = [
