@@ -31,8 +31,13 @@ def _has_few_brackets(data: bytes, levels: int) -> bool:
     """Whether the document surely has at most `levels` levels, because each level is opened before it and closed after
     it. Counting brackets in a small document is quicker than the check."""
     middle = len(data) // 2
-    opened = data.count(b"[", 0, middle) + data.count(b"{", 0, middle)
-    return opened <= levels and data.count(b"]", middle) + data.count(b"}", middle) <= levels
+    return _has_few(data[:middle], b"[", b"{", levels) and _has_few(data[middle:], b"]", b"}", levels)
+
+
+def _has_few(data: bytes, bracket: bytes, other: bytes, most: int) -> bool:
+    """Whether the data has at most `most` of the two. To replace a rare byte is six times as fast as to count it."""
+    rest = data.replace(bracket, b"", most + 1).replace(other, b"", most + 1)
+    return len(data) - len(rest) <= most
 
 
 def checked(value: Any, levels: int = DEEPEST) -> Any:

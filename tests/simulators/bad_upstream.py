@@ -282,6 +282,9 @@ async def second(upstream: BadUpstream, request: Received, writer: asyncio.Strea
         reply(writer, OK)
 
 
+BUILT_IN = frozenset(MODES)  # without those that a test adds
+
+
 @contextmanager
 def bad_upstream(tls: ssl.SSLContext | None = None) -> Iterator[BadUpstream]:
     upstream = BadUpstream(tls)
