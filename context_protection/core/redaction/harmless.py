@@ -59,9 +59,7 @@ def suspects_among(texts: Sequence[str]) -> Sequence[int]:
 
 
 def _is_suspect(text: str) -> bool:
-    if len(text) < SHORTEST or not may_hold_secret(text):
-        return False
-    return text[:1] in DOCUMENT or bool(redacted(text)[1])
+    return len(text) >= SHORTEST and (text[0] in DOCUMENT or bool(redacted(text)[1]))
 
 
 def _has_divider_and_sign(text: str) -> bool:

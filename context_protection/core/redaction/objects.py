@@ -33,6 +33,11 @@ class ObjectField:
     is_custom: bool
     is_named: bool  # any of the first three
 
+    @property
+    def is_only_place(self) -> bool:
+        """Whether the name says nothing about values that hold others."""
+        return self.is_place and self.kind is None and self.opens is None
+
 
 @dataclass(frozen=True, slots=True)
 class Fields:

@@ -5,7 +5,7 @@ the time: its name, the types of its values, and its texts joined into one.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, compress, groupby, repeat
 from operator import is_, itemgetter
@@ -13,9 +13,10 @@ from typing import Any
 
 from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
-from context_protection.core.redaction.objects import SCALARS, fields_of
+from context_protection.core.redaction.objects import SCALARS, fields_of, holder_of
 
 _TEXT = frozenset({str})
+_NESTED = frozenset({dict, list})
 DEEPEST = 20  # levels that are screened; all deeper values are searched
 
 
@@ -73,15 +74,25 @@ def _of_one_form(
     if fields.values:
         for name in fields.labels:
             found.update(_with_secret_label(objects, name))
+    alike: dict[Hashable, list[Sequence[Any]]] = {}  # columns that are searched together: maps have one for each key
     for name, field, column in zip(names, fields.each, zip(*map(dict.values, objects), strict=True), strict=False):
-        if field.is_named:
+        kinds = set(map(type, column))
+        if field.is_named and not (field.is_only_place and kinds <= _NESTED):
             found.update(at for at, each in enumerate(column) if not _is_empty(each))
-        elif (kinds := set(map(type, column))) == _TEXT:
+        elif kinds == _TEXT:
             found.update(harmless.suspects_among(column))
         elif not kinds <= SCALARS:
-            below = holder_below(within, name)
-            found.update(suspects(column, within=below, custom=field.is_custom, depth=depth + 1))
+            below = holder_of(holder_below(within, name))
+            alike.setdefault((below, field.is_custom, _form(column[0])), []).append(column)
+    for (below, is_custom, _), columns in alike.items():
+        every = columns[0] if len(columns) == 1 else list(chain.from_iterable(columns))
+        of_all = suspects(every, within=below, custom=is_custom, depth=depth + 1)
+        found.update(at % len(objects) for at in of_all)
     return found
+
+
+def _form(value: Any) -> Hashable:
+    return tuple(value) if type(value) is dict else type(value)
 
 
 def _with_secret_label(objects: Sequence[dict[str, Any]], name: str) -> Iterable[int]:

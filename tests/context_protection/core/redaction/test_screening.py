@@ -10,7 +10,7 @@ from context_protection.core.redaction import Visibility, json_values, may_name_
 from context_protection.core.redaction.screening import suspects
 
 NAMES = ("id", "name", "notes", "doorCode", "value", "label", "code", "smartLock", "entry", "customFields", "columns",
-         "rows", "pin", "wifi", "é", "address")  # fmt: skip
+         "rows", "pin", "wifi", "é", "address", "garage", "tur")  # fmt: skip
 TEXTS = ("", "x", "the door code is 4711", "Mill Lane 7", "Door code: 4711", "4711", "left of the mill", "2026-01-02",
          "wifi pass: Xy12ab!9", "Ada", '{"doorCode": "4711"}', '[{"pin": 4711}]', "Türcode: 4711", "code「4711」", "{",
          "[withheld: PIN]", "token: abcdef123456", "Door code", "Keybox", "a\x00b door code 99")  # fmt: skip
@@ -49,6 +49,13 @@ def as_object(elements: list[Any]) -> dict[str, Any]:
 @example([{"notes": ["Door code", "4711"]}] * 5, Visibility())
 @example([{"entry": {"code": 4711}}] * 5, Visibility())
 @example([{"customFields": {"code 1": "x71y"}}] * 5, Visibility())
+@example([{"guest": {"code": 4711}, "smartLock": {"code": 4711}}] * 5, Visibility())
+@example([{"a": {"id": 1}, "b": {"id": 1}}] * 4 + [{"a": {"id": 1}, "b": {"id": "Door code: 4711"}}], Visibility())
+@example([{"a": ["x"], "b": ["x"]}] * 4 + [{"a": ["Door code: 4711"], "b": ["x"]}], Visibility())
+@example([{"doorCode": {"a": 1}}] * 5, Visibility())
+@example([{"garage": {"code": 4711}}] * 5, Visibility())
+@example([{"garage": ["4711"]}] * 5, Visibility())
+@example([{"garage": {"en": "4711"}}, {"garage": "4711"}, {"garage": 4711}, {"garage": None}] * 2, Visibility())
 @example([{"columns": ["guest", "Door code"], "rows": [["Ada", "4711"]]}] * 5, Visibility())
 def test_the_same_is_found_as_by_searching_each_element(value: Any, visibility: Visibility):
     found = redact(value, visibility)
