@@ -5,7 +5,7 @@ the time: its name, the types of its values, and its texts joined into one.
 """
 
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, compress, groupby, repeat
 from operator import is_, itemgetter
@@ -74,7 +74,9 @@ def _of_one_form(
     if fields.values:
         for name in fields.labels:
             found.update(_with_secret_label(objects, name))
-    alike: dict[Hashable, list[Sequence[Any]]] = {}  # columns that are searched together: maps have one for each key
+    alike: dict[
+        tuple[str, bool, object], list[Sequence[Any]]
+    ] = {}  # columns that are searched together: maps have one for each key
     for name, field, column in zip(names, fields.each, zip(*map(dict.values, objects), strict=True), strict=False):
         kinds = set(map(type, column))
         if field.is_named and not (field.is_only_place and kinds <= _NESTED):
@@ -91,7 +93,7 @@ def _of_one_form(
     return found
 
 
-def _form(value: Any) -> Hashable:
+def _form(value: Any) -> object:
     return tuple(value) if type(value) is dict else type(value)
 
 

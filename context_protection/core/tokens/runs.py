@@ -13,7 +13,8 @@ OPENING_QUOTE: Final = re.compile(r"\ '(?=[A-Za-z\u00c0-\u1fff])(?<=[^0-9\s\u340
 
 def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
     """A pattern that cuts any text into runs whose prices add up. Each character is in exactly one run. Matching takes
-    linear time: all repetitions are bounded, so a very long run is cut into windows. The commonest runs come first.
+    linear time: all repetitions are bounded, so a very long run is cut into windows. The commonest runs come first: an
+    ideograph stands twice, because only after a sign and a space an empty run comes before it.
 
     Punctuation is spelled differently next to a space, so its run includes the spaces around it and a number after
     them. A single space is free between words and punctuation, but costs a token next to a digit or an ideograph. A
@@ -34,6 +35,7 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
     return re.compile(
         rf"""
           {letter}{{1,64}}
+        | {ideograph}(?<!{sign}{space}.)(?:{space}(?={letter})|)
         | {space}{letter}{{1,64}}
         | '(?:[stdm]|ll|re|ve)(?!{letter})
         | (?<={sign}{space})(?={sign})
