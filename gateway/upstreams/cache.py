@@ -56,7 +56,7 @@ class UpstreamCache:
         if "no-store" in answer.headers.get("cache-control", "").lower():
             self.drop(key)
             return answer
-        stored = answer.fresh_for(self._clock() + seconds)
+        stored = answer.with_fresh_until(self._clock() + seconds)
         self._answers.put(key, stored, len(answer.body) + ENTRY_BYTES)
         if self._most_answers is not None and len(self._answers) > self._most_answers:
             self._answers.drop_oldest()

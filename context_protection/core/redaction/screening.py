@@ -74,9 +74,8 @@ def _of_one_form(
     if fields.values:
         for name in fields.labels:
             found.update(_with_secret_label(objects, name))
-    alike: dict[
-        tuple[str, bool, object], list[Sequence[Any]]
-    ] = {}  # columns that are searched together: maps have one for each key
+    # Columns whose values have the same fields are searched together: a map has such a column for each key.
+    alike: dict[tuple[str, bool, object], list[Sequence[Any]]] = {}
     for name, field, column in zip(names, fields.each, zip(*map(dict.values, objects), strict=True), strict=False):
         kinds = set(map(type, column))
         if field.is_named and not (field.is_only_place and kinds <= _NESTED):
@@ -94,6 +93,7 @@ def _of_one_form(
 
 
 def _form(value: Any) -> object:
+    """Equal for objects with the same fields, and for other values of the same type."""
     return tuple(value) if type(value) is dict else type(value)
 
 

@@ -35,8 +35,8 @@ SEEN_STEPS = 40  # latest steps that are remembered, to detect that upstream's p
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """Parses responses of the operation. What was parsed for another operation with the same address is not shared, or
-    for this one before it was known to be a list."""
+    """Parses responses of the operation. Equal for equal operations, so that calls do not share what was parsed for
+    another operation with the same address, or for this one before it was known to be a list."""
 
     spec: DocumentedOperation
 
