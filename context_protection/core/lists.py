@@ -255,7 +255,8 @@ class _Pager:
         body = self.body(form, count)
         fits = is_acceptable = self.acceptable(body, form)
         while count > 1 and not is_acceptable:
-            count = max(1, min(count - 1, _rows_within(form.rows[:count], self.share(body, form))))
+            rows = form.rows[:count]
+            count = max(1, min(count - 1, _rows_within(rows, self.share(body, rows, form.budget))))
             body = self.body(form, count)
             is_acceptable = self.acceptable(body, form)
         for smaller in (self.first_row_preview, self.first_row_named) if not body.fits(self.policy) else ():
@@ -270,13 +271,15 @@ class _Pager:
         is_within = body.within_threshold(self.policy) if uses_threshold else body.estimated_tokens <= form.budget
         return is_within and body.fits(self.policy)
 
-    def share(self, body: Body, form: PageForm) -> float:
+    def share(self, body: Body, rows: Sequence[Mapping[str, Any]], budget: int) -> float:
         """The share of the rows that is likely to fit, a little below what the sizes suggest. It is rounded to coarse
         steps: hints differ by a few characters between transports, but pages must not (law 4)."""
-        measured = body.claude_tokens if self.policy.ruler is RulerName.CLAUDE else body.estimated_tokens
-        used = measured / form.budget
-        if used <= 1 or body.may_fill(used, self.policy):
+        is_counted = self.policy.ruler is RulerName.CLAUDE
+        used = (body.claude_tokens if is_counted else body.estimated_tokens) / budget
+        if used <= 1 or is_counted:
             used = max(used, body.fill(self.policy))
+        elif body.may_fill(used, self.policy):
+            used = max(used, body.likely_fill(rows, self.policy))
         mantissa, exponent = math.frexp(0.98 / used)
         return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
 

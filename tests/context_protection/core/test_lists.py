@@ -232,3 +232,18 @@ def test_a_much_larger_row_does_not_shorten_the_page_before_it():
     desk = Desk(rows, policy=Policy(token_budget_threshold=2000, hard_cap=4000))
     pages = list(crawler.pages(desk, "list", {"fields": "all"}))
     assert [[row["id"] for row in page["items"]] for page in pages] == [[*range(18)], [18], [*range(19, 40)]]
+
+
+def test_a_page_of_dense_text_is_cut_without_a_count_of_all_its_rows(monkeypatch: pytest.MonkeyPatch):
+    counted: list[int] = []
+    count = tokens.claude.count
+    monkeypatch.setattr(tokens.claude, "count", lambda text: counted.append(len(text)) or count(text))
+    rows = [
+        {"id": n, "zh": f"海边的房间 {n}", "ja": "鍵はドアの後ろ", "ko": "문 뒤에 열쇠가 있습니다"} for n in range(200)
+    ]
+    whole = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    policy = Policy(hard_cap=int(count(whole) / 1.1), token_budget_threshold=len(whole) // 5)
+    page = Desk(rows, shape=Shape(fills_pages=True), policy=policy)("list", {})
+    assert len(rows) / 2 < len(page["items"]) < len(rows)
+    assert count(json.dumps(page, ensure_ascii=False, separators=(",", ":"))) <= policy.hard_cap
+    assert max(counted, default=0) < len(whole)
