@@ -74,6 +74,16 @@ def selected(record: Mapping[str, Any], names: Sequence[str], shape: Shape) -> W
     return _Selection(record, shape).of(names)
 
 
+def selected_rows(
+    records: Sequence[Mapping[str, Any]], names: Sequence[str], shape: Shape
+) -> tuple[list[dict[str, Any]], int]:
+    """What `selected` returns for each record: the values, and the number of empty fields that were left out."""
+    if wants_raw(names, shape) or (ALL in names and not shape.is_canonical):  # copies, in a loop in C
+        return list(map(dict, records)), 0
+    chosen = [selected(record, names, shape) for record in records]
+    return [each.value for each in chosen], sum(each.empty for each in chosen)
+
+
 class _Selection:
     """Collects the requested parts of one record."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from context_protection.core import canonical, field_selection, masks
 from context_protection.core.budget import dumps
 from context_protection.core.inference import proposals
-from context_protection.core.masks import withheld_in_rows
+from context_protection.core.masks import withheld_in_body, withheld_in_rows
 from context_protection.core.payloads import AnswerRequest, Page, Rows
 from context_protection.core.policy import ListFormat, Policy
 from context_protection.core.shapes import Shape
@@ -105,16 +105,15 @@ def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, po
     shape = proposals.with_requested_sections(shape, names, records)
     shown = [name for name in names if name not in omitted]
     names = [*field_selection.resolved(shown, records, shape), *(name for name in names if name in omitted)]
-    chosen = [field_selection.selected(record, names, shape) for record in records]
-    rows = [each.value for each in chosen]
-    found = withheld_in_rows(rows)
+    rows, empty = field_selection.selected_rows(records, names, shape)
+    found = withheld_in_body(dumps(rows), rows)
     named = [*(omitted if everything else shape.requested_of(omitted, names)), *masks.paths(found)]
     advice = masks.advice(names, found)
     return PageForm(
         rows=rows,
         meta={
             "kind": "full",
-            **canonical.note(sum(each.empty for each in chosen)),
+            **canonical.note(empty),
             **masks.note(named),
             **({"notes": advice} if advice else {}),
         },
@@ -124,6 +123,8 @@ def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, po
 
 def _without_hidden_fields(rows: Sequence[dict[str, Any]], shape: Shape) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows, and the paths of what was left out of them."""
+    if not shape.withheld_in_lists:
+        return list(rows), []
     stripped = [shape.as_row(row) for row in rows]
     return [row for row, _ in stripped], list(dict.fromkeys(path for _, paths in stripped for path in paths))
 

@@ -1,5 +1,7 @@
 """`fields`: names, canonical names, sections, paths, all; and errors that list what there is (FR-017)."""
 
+from typing import Any
+
 import pytest
 
 from context_protection.core import field_selection
@@ -128,3 +130,14 @@ def test_a_path_keeps_its_place_among_the_asked_names():
     assert list(field_selection.selected(record, ["id", "lines.*.name"], ANY).value) == ["id", "lines"]
     whole = field_selection.selected(record, ["lines", "lines.*.name"], ANY).value["lines"]
     assert whole == record["lines"], "a whole wins over its parts"
+
+
+@pytest.mark.parametrize("names", [["all"], ["raw"], ["id", "b"], ["nosuch"]])
+@pytest.mark.parametrize("is_canonical", [False, True])
+def test_rows_are_selected_together_as_each_of_them_is(names: list[str], is_canonical: bool):
+    shape = Shape(row=(Field("id"), Field("b", "a.b", str)), is_canonical=is_canonical)
+    records: list[dict[str, Any]] = [{"id": 1, "a": {"b": 2, "c": None}}, {}, {"id": None, "note": ""}]
+    rows, empty = field_selection.selected_rows(records, names, shape)
+    each = [field_selection.selected(record, names, shape) for record in records]
+    assert (rows, empty) == ([one.value for one in each], sum(one.empty for one in each))
+    assert all(row is not record for row, record in zip(rows, records, strict=True))

@@ -247,3 +247,11 @@ def test_a_page_of_dense_text_is_cut_without_a_count_of_all_its_rows(monkeypatch
     assert len(rows) / 2 < len(page["items"]) < len(rows)
     assert count(json.dumps(page, ensure_ascii=False, separators=(",", ":"))) <= policy.hard_cap
     assert max(counted, default=0) < len(whole)
+
+
+@pytest.mark.parametrize("fields", ["all", "id,doorCode"])
+def test_whole_rows_name_the_fields_that_were_withheld(fields: str):
+    rows = [{"id": n, "doorCode": "[withheld: door code]", "note": ""} for n in range(3)]
+    answer = Desk(rows)("list", {"fields": fields})
+    assert answer["meta"]["withheld"] == ["doorCode"]
+    assert "withheld" not in Desk(numbered(3))("list", {"fields": "all"})["meta"]
