@@ -4,9 +4,10 @@ All pages of a snapshot have the same form, even if a single page would fit in a
 first page names the call that returns whole rows.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 from context_protection.core import canonical, field_selection, masks
@@ -131,12 +132,7 @@ def _without_hidden_fields(rows: Sequence[dict[str, Any]], shape: Shape) -> tupl
 
 def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
     """How many rows to read for an answer of `most_tokens` tokens: at most one more than can fit."""
-    room = most_tokens * 4
-    for count, size in enumerate(chars, start=1):
-        room -= size
-        if room <= 0:
-            return count
-    return len(chars)
+    return min(bisect_left(list(accumulate(chars)), most_tokens * 4) + 1, len(chars))
 
 
 def _condensed(form_request: FormRequest, request: AnswerRequest, policy: Policy) -> PageForm:
