@@ -9,11 +9,13 @@ import orjson
 
 from context_protection.core.budget import dumps
 
-# orjson would round integers beyond 64 bits, which have at least 19 digits. To find them, all digits are translated to
-# 0 and a run of 19 zeros is searched for: a regular expression takes longer than parsing. If only every sixth byte is
-# read, such a run still has three digits. Most documents have no three in a row then, and need not be read as a whole.
+# orjson would round integers beyond 64 bits: those with 20 digits, or with a sign and 19. To find them, all digits are
+# translated to 0 and a run of zeros is searched for: a regular expression takes longer than parsing. If only every
+# sixth byte is read, such a run still has three digits. Most documents have no three in a row then, and need not be
+# read as a whole. A long run in a fraction, or alone in a text, has another character before it than a number.
 _EACH_DIGIT_AS_0 = bytes(ord("0") if chr(each).isdigit() and each < 128 else each for each in range(256))
-_LONG_NUMBER = b"0" * 19
+_RUN = b"0" * 19
+_NUMBERS = (b"-" + _RUN, *(before + _RUN + b"0" for before in (b":", b",", b"[", b" ", b"\n", b"\r", b"\t")))
 _STEP, _DIGITS_AT_STEPS = 6, b"000"
 ORJSON_LEVELS = 254  # the deepest nesting that orjson can write
 
@@ -49,7 +51,8 @@ def loads(data: bytes) -> Any:
 def _may_have_long_number(data: bytes) -> bool:
     if _DIGITS_AT_STEPS not in data[::_STEP].translate(_EACH_DIGIT_AS_0):
         return False
-    return _LONG_NUMBER in data.translate(_EACH_DIGIT_AS_0)
+    digits = data.translate(_EACH_DIGIT_AS_0)
+    return _RUN in digits and (digits.startswith(_RUN) or any(map(digits.__contains__, _NUMBERS)))
 
 
 def is_within(value: Any, levels: int) -> bool:

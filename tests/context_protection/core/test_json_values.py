@@ -1,6 +1,9 @@
 import json
 
+import orjson
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from context_protection.core import json_values
 
@@ -21,3 +24,26 @@ def test_an_integer_of_64_bits_stays_a_number(number: int):
 def test_long_digits_of_a_text_change_nothing():
     value = {"card": "1234567890123456789012", "times": [1764230400000, 1764230400001]}
     assert json_values.loads(json.dumps(value).encode()) == value
+
+
+BEFORE = ("[%s]", "[0,%s]", "[ %s]", "[\n%s]", "[\t%s]", "[\r%s]", '{"a":%s}', '{"a": %s}', "%s", "\n%s")
+
+
+@pytest.mark.parametrize("form", BEFORE)
+@pytest.mark.parametrize("number", [2**64, -(2**63) - 1, 10**25, *SAFE])
+def test_an_integer_is_exact_in_every_form_of_a_document(number: int, form: str):
+    found = json_values.loads((form % number).encode())
+    found = found["a"] if isinstance(found, dict) else found[-1] if isinstance(found, list) else found
+    assert found == (number if number in SAFE else str(number))
+
+
+def test_long_digits_of_fractions_and_texts_need_no_second_parser(monkeypatch: pytest.MonkeyPatch):
+    value = {"share": 0.0001309607003215936, "card": "12345678901234567890", "posts": [1050118621198921728] * 3}
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("the slow parser was used"))
+    assert json_values.loads(orjson.dumps(value)) == value
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 40))
+def test_a_fraction_is_what_the_other_parser_reads(number: float, digits: int):
+    text = f"[{number:.{digits}f}]"
+    assert json_values.loads(text.encode()) == json.loads(text)
