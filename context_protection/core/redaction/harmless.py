@@ -1,14 +1,15 @@
 """Cheap tests of texts: most texts of a record are ids, dates, names and words, which hold no secret."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from context_protection.core.redaction.prose import redact_text
+from context_protection.core.redaction.prose import indexes_with_terms, redact_text
 
 SHORT_TEXT = 64  # characters; texts up to this length are cached if they are harmless
 MAX_HARMLESS = 8192  # cached texts
+LONG_TEXT = 1000  # characters; a longer text is searched alone, because it is likely to have such words
 SHORTEST = 5  # characters of a text that may hold a secret
-DOCUMENT = ("{", "[")  # the first character of a text that may itself be JSON
+DOCUMENTS = frozenset({"{}", "[]"})  # the first and the last character of a text that may itself be JSON
 
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9０-９"'„“”«»‘’‚‛]""").search
 _LETTERS = re.compile(r"[^\W\d_]{3}").search
@@ -24,7 +25,12 @@ known: set[str] = set()
 
 def may_hold_secret(text: str) -> bool:
     """Whether the text may hold a name with its value, or be a JSON document."""
-    return _may_hold_name_and_value(text) or text[:1] in DOCUMENT
+    return _may_hold_name_and_value(text) or may_be_document(text)
+
+
+def may_be_document(text: str) -> bool:
+    """Whether the text may be a JSON object or list."""
+    return text[:1] + text[-1:] in DOCUMENTS
 
 
 def _may_hold_name_and_value(text: str) -> bool:
@@ -35,31 +41,42 @@ def _may_hold_name_and_value(text: str) -> bool:
 
 def redacted(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without secrets, and their kinds, as redact_text returns them."""
-    if not _may_hold_name_and_value(text):
-        return text, ()
-    if len(text) > SHORT_TEXT:
-        return redact_text(text)
-    if text in known:
+    if not _may_hold_name_and_value(text) or text in known:
         return text, ()
     changed, kinds = redact_text(text)
     if not kinds:
-        if len(known) >= MAX_HARMLESS:
-            known.clear()
-        known.add(text)
+        _remember((text,))
     return changed, kinds
 
 
 def suspects_among(texts: Sequence[str]) -> Sequence[int]:
     """The indexes of the texts that hold a secret or may be JSON documents."""
     joined = _BETWEEN.join(texts)
-    if not _has_divider_and_sign(joined) and not any(map(joined.__contains__, DOCUMENT)):
+    if not _has_divider_and_sign(joined) and "{" not in joined and "[" not in joined:
         return ()
-    found = set(filter(_is_suspect, set(texts) - known))
+    unknown = {text for text in set(texts) - known if len(text) >= SHORTEST}
+    documents = set(filter(may_be_document, unknown))  # a name in them may be escaped
+    found = documents | _with_secrets(list(filter(_may_hold_name_and_value, unknown - documents)))
     return [at for at, text in enumerate(texts) if text in found] if found else ()
 
 
-def _is_suspect(text: str) -> bool:
-    return len(text) >= SHORTEST and (text[0] in DOCUMENT or bool(redacted(text)[1]))
+def _with_secrets(texts: Sequence[str]) -> set[str]:
+    """Those of the texts that hold a secret. Texts that are not long are first searched together for the words that
+    every secret has beside it."""
+    together = [text for text in texts if len(text) <= LONG_TEXT]
+    may_hold = set(map(together.__getitem__, indexes_with_terms(together)))
+    alone = may_hold.union(text for text in texts if len(text) > LONG_TEXT)
+    found = {text for text in alone if redact_text(text)[1]}
+    _remember(set(together) - found)
+    return found
+
+
+def _remember(texts: Iterable[str]) -> None:
+    """Caches those of these harmless texts that are short."""
+    short = [text for text in texts if len(text) <= SHORT_TEXT][:MAX_HARMLESS]
+    if len(known) + len(short) > MAX_HARMLESS:
+        known.clear()
+    known.update(short)
 
 
 def _has_divider_and_sign(text: str) -> bool:

@@ -1,7 +1,9 @@
 """Redacts codes and passwords in texts: sentences, `key: value` lines, Markdown, HTML, JSON inside a text."""
 
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from context_protection.core.redaction import codes, phrases, terms
 from context_protection.core.redaction.candidates import Candidates
@@ -78,6 +80,20 @@ def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
         text = _masked(composed(text), spans)
         kinds += [kind for _, _, kind in spans]
     return text, tuple(kinds)
+
+
+def indexes_with_terms(texts: Sequence[str]) -> set[int]:
+    """The indexes of the texts in which redact_text may find something: those with a term, a camel case name, or the
+    name of a header. One search of all texts takes a fraction of the time. No term goes beyond the end of a line."""
+    lines = list(map(folded, map(composed, texts)))
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    low = "\n".join(lines)
+    found = {bisect_right(ends, match.start()) for match in terms.IN_WORDS.finditer(low)}
+    if _CASE_CHANGE.search("\n".join(texts)):
+        found.update(at for at, text in enumerate(texts) if _CASE_CHANGE.search(text))
+    if any(word in low for word in _IN_HEADERS):
+        found.update(at for at, line in enumerate(lines) if any(word in line for word in _IN_HEADERS))
+    return found
 
 
 def _spans(text: str) -> list[Span]:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from context_protection.core.redaction import Visibility, json_values, may_name_secret, redact
+from context_protection.core.redaction import Visibility, harmless, json_values, may_name_secret, redact
+from context_protection.core.redaction.prose import indexes_with_terms, redact_text
 from context_protection.core.redaction.screening import suspects
 
 NAMES = ("id", "name", "notes", "doorCode", "value", "label", "code", "smartLock", "entry", "customFields", "columns",
@@ -54,6 +55,7 @@ def as_object(elements: list[Any]) -> dict[str, Any]:
 @example([{"a": ["x"], "b": ["x"]}] * 4 + [{"a": ["Door code: 4711"], "b": ["x"]}], Visibility())
 @example([{"doorCode": {"a": 1}}] * 5, Visibility())
 @example([{"garage": {"code": 4711}}] * 5, Visibility())
+@example([{"notes": "left of the mill " * 100 + "the door code is 4711"}] * 5, Visibility())
 @example([{"garage": ["4711"]}] * 5, Visibility())
 @example([{"garage": {"en": "4711"}}, {"garage": "4711"}, {"garage": 4711}, {"garage": None}] * 2, Visibility())
 @example([{"columns": ["guest", "Door code"], "rows": [["Ada", "4711"]]}] * 5, Visibility())
@@ -62,6 +64,49 @@ def test_the_same_is_found_as_by_searching_each_element(value: Any, visibility: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_values, "FEWEST", 10**9)
         assert redact(value, visibility) == found
+
+
+# Everything that decides whether a text has a term: words, their borders, and what folding changes.
+PIECES = ("the door code is 4711", "door code", "code", "4711", "wifi", "pass", ": ", " ", "\n", "_", "x", "7", "«",
+          "e", "\u0301", "İ", "Türcode", "doorCode", "bearer abc123def", "Authorization: xyz123abc", "[withheld: PIN]",
+          "»", "\x00", "’s", "É", "código", "https://storage.example/a_1.png")  # fmt: skip
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=6).map("".join), max_size=6))
+@example(["door", "code: 4711"])
+@example(["İ" * 9, "the door code is 4711"])
+@example(["e\u0301" * 30, "the door code is 4711"])
+@example(["the gate", "pin: 4711"])
+@example(["a", "myDoorCode: 4711"])
+@example(["a", "Tu\u0308rcode: 4711"])
+@example(["a\nb\nc", "the door code is 4711", "doorCode: 4711"])
+def test_texts_searched_together_are_those_with_secrets(texts: list[str]):
+    found = {at for at, text in enumerate(texts) if redact_text(text)[1]}
+    assert found <= indexes_with_terms(texts)
+
+
+def test_texts_without_terms_are_not_searched_one_by_one():
+    texts = [f"Mill Lane {n}, left of the mill" for n in range(50)]
+    assert indexes_with_terms(texts) == set()
+    assert indexes_with_terms([*texts, "the garage: 7"]) == {50}
+
+
+def test_a_document_in_a_text_is_searched_each_time():
+    rows = [{"notes": '{"d\\u006forCode": "4711"}'}] * 5
+    for _ in range(2):
+        assert "4711" not in str(redact(rows)[0])
+    assert "4711" not in str(redact(rows[0])[0])
+
+
+def test_few_harmless_texts_are_remembered():
+    redact([f"Mill Lane {n}" for n in range(2 * harmless.MAX_HARMLESS)])
+    assert 0 < len(harmless.known) <= harmless.MAX_HARMLESS
+
+
+def test_a_text_in_brackets_is_searched_like_any_other():
+    rows = [{"electrons": f"[He] 2s{n}", "note": f"[{n}] the door code is 4711"} for n in range(9)]
+    assert [*suspects([{"electrons": each["electrons"]} for each in rows], within="", custom=False)] == []
+    assert "4711" not in str(redact(rows)[0])
 
 
 def test_only_rows_that_may_hold_something_are_searched():
