@@ -175,7 +175,10 @@ def _claude_figure(data: bytes, policy: Policy, operation: str) -> int:
 
 
 def _surely_fits(data: bytes, policy: Policy) -> bool:
-    most, enough = tokens.most_tokens(data), int(policy.hard_cap / MARGIN)
+    enough = int(policy.hard_cap / MARGIN)
+    if len(data) > enough * MOST_REPEATED:  # the bound of a text is at least its length
+        return False
+    most = tokens.most_tokens(data)
     if most is None or most > enough * MOST_REPEATED:
         return False
     return most <= enough or tokens.most_beside_words(data, most, enough, tokens.claude) <= enough

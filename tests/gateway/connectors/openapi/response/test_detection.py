@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core.policy import Kind
@@ -99,6 +101,33 @@ ROWS_OF_OWN = [{"id": n, "name": f"Berth {n}", "state": "free"} for n in range(1
 def test_records_with_ids_are_rows_though_what_is_around_them_is_not_typical(body, rows):
     seen = detection.detect(operation({"responses": SILENT}, "/things"), body, ())
     assert (seen.rows if seen else None) == rows
+
+
+NAMES = st.sampled_from(["id", "data", "items", "results", "things", "total", "next", "meta", "notes", "page"])
+BODIES = st.recursive(
+    st.sampled_from([None, True, 0, 1.5, "a"]),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(NAMES, below, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(BODIES, st.sampled_from(["/things", "/things/{id}"]), st.booleans())
+@example({"page": {"items": [[{"a": 1}]], "total": 1}}, "/things", False)
+@example({"data": {"things": ["a", {"a": 1}]}}, "/things", False)
+@example({"data": {"items": {"things": [ROW]}}}, "/things", True)
+def test_the_form_of_a_response_decides_where_its_rows_are(body: Any, path: str, is_paged: bool):
+    whole = detection._inferred(body, ()).rows(path, is_paged=is_paged)
+    assert detection.rows_in(body, path, is_paged=is_paged) == whole
+
+
+def test_where_the_rows_are_is_decided_once_for_responses_of_one_form():
+    detection._known_rows.cache_clear()
+    for n in range(5):
+        assert detection.rows_in({"data": [{"a": n}], "total": n}, "/things", is_paged=False) == "data"
+    assert detection._known_rows.cache_info().misses == 1
+    wide = {f"part{n}": {f"part{n}": n for n in range(20)} for n in range(detection.KNOWN_NAMES // 20)}
+    assert detection.rows_in(wide, "/things", is_paged=False) is None
+    assert detection._known_rows.cache_info().currsize == 1
 
 
 @pytest.mark.parametrize("name", ["issues", "messages"])

@@ -1,0 +1,50 @@
+"""The form of a response: the names of its fields, and which of them hold others. It decides where the rows are."""
+
+from itertools import islice
+from typing import Any, NamedTuple
+
+from gateway.connectors.openapi.document.responses import MAX_PROPERTIES
+
+
+class ObjectForm(NamedTuple):
+    """`below`: the form of each value."""
+
+    names: tuple[str, ...]
+    below: tuple[Any, ...]
+
+
+class ListForm(NamedTuple):
+    """`element`: the form of the typical element."""
+
+    element: Any
+
+
+Form = ObjectForm | ListForm | None  # None: a value that holds no others
+
+
+def form_of(value: Any, levels: int) -> Form:
+    """The form of the upper `levels`, and of the lists in them."""
+    if isinstance(value, list):
+        return ListForm(form_of(typical(value), 1))
+    if not isinstance(value, dict):
+        return None
+    names = tuple(islice(value, MAX_PROPERTIES)) if levels > 0 else ()
+    return ObjectForm(names, tuple([form_of(value[name], levels - 1) for name in names]))
+
+
+def example(form: Form) -> Any:
+    """A value that has this form."""
+    if isinstance(form, ObjectForm):
+        return dict(zip(form.names, map(example, form.below), strict=True))
+    return None if form is None else [example(form.element)]
+
+
+def count_of_names(form: Form) -> int:
+    if isinstance(form, ObjectForm):
+        return len(form.names) + sum(map(count_of_names, form.below))
+    return 0 if form is None else count_of_names(form.element)
+
+
+def typical(elements: list[Any]) -> Any:
+    """The element that stands for all: the first object, or else the first one."""
+    return next((each for each in elements if isinstance(each, dict)), next(iter(elements), None))
