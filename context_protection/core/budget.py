@@ -64,10 +64,11 @@ class Body:
         """The used share of the hard cap. A body above 1 must not be sent."""
         return max(self.claude_tokens * MARGIN / policy.hard_cap, self.chars / most_chars(policy))
 
-    def likely_fill(self, rows: Sequence[Any], policy: Policy) -> float:
-        """The used share of the hard cap if all of the body's tokens are in these rows. Takes a third of the time of a
-        full count, and depends on the rows alone, as the hints beside them differ between transports."""
-        likely = tokens.claude.estimate(dumps(rows).decode()) * LIKELY_MARGIN * MARGIN
+    def likely_fill(self, rows: Sequence[bytes], policy: Policy) -> float:
+        """The used share of the hard cap if all of the body's tokens are in these rows, written as JSON. Takes a third
+        of the time of a full count, and depends on the rows alone, as the hints beside them differ between
+        transports."""
+        likely = tokens.claude.estimate((b"[%b]" % b",".join(rows)).decode()) * LIKELY_MARGIN * MARGIN
         return max(likely / policy.hard_cap, self.chars / most_chars(policy))
 
     def may_fill(self, share: float, policy: Policy) -> bool:

@@ -255,8 +255,8 @@ class _Pager:
         body = self.body(form, count)
         fits = is_acceptable = self.acceptable(body, form)
         while count > 1 and not is_acceptable:
-            rows = form.rows[:count]
-            count = max(1, min(count - 1, _rows_within(rows, self.share(body, rows, form.budget))))
+            written = form.written_rows()[:count]
+            count = max(1, min(count - 1, _rows_within(written, self.share(body, written, form.budget))))
             body = self.body(form, count)
             is_acceptable = self.acceptable(body, form)
         for smaller in (self.first_row_preview, self.first_row_named) if not body.fits(self.policy) else ():
@@ -271,15 +271,15 @@ class _Pager:
         is_within = body.within_threshold(self.policy) if uses_threshold else body.estimated_tokens <= form.budget
         return is_within and body.fits(self.policy)
 
-    def share(self, body: Body, rows: Sequence[Mapping[str, Any]], budget: int) -> float:
-        """The share of the rows that is likely to fit, a little below what the sizes suggest. It is rounded to coarse
-        steps: hints differ by a few characters between transports, but pages must not (law 4)."""
+    def share(self, body: Body, written: Sequence[bytes], budget: int) -> float:
+        """The share of the rows, `written` as JSON, that is likely to fit, a little below what the sizes suggest. It is
+        rounded to coarse steps: hints differ by a few characters between transports, but pages must not (law 4)."""
         is_counted = self.policy.ruler is RulerName.CLAUDE
         used = (body.claude_tokens if is_counted else body.estimated_tokens) / budget
         if used <= 1 or is_counted:
             used = max(used, body.fill(self.policy))
         elif body.may_fill(used, self.policy):
-            used = max(used, body.likely_fill(rows, self.policy))
+            used = max(used, body.likely_fill(written, self.policy))
         mantissa, exponent = math.frexp(0.98 / used)
         return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
 
@@ -297,7 +297,9 @@ class _Pager:
                 "fields": field_selection.ALL,
             }
             row["detailsAvailable"] = self.request.hints(self.request.result_operation, arguments)
-        return replace(form, rows=[row], meta={**form.meta, "kind": "preview"}, layout=as_items, summarized=True)
+        return replace(
+            form, rows=[row], meta={**form.meta, "kind": "preview"}, layout=as_items, summarized=True, written=None
+        )
 
     @cached_property
     def condensed_first(self) -> Mapping[str, Any]:
@@ -308,7 +310,7 @@ class _Pager:
     def first_row_named(self, form: PageForm) -> PageForm:
         """Only the id of the first row, because its preview or the names in `meta` exceed the hard cap."""
         row = {"id": summaries.reduced(self.condensed_first.get("id"), "id", self.policy)}
-        return replace(form, rows=[row], meta={"kind": "preview"}, layout=as_items, summarized=True)
+        return replace(form, rows=[row], meta={"kind": "preview"}, layout=as_items, summarized=True, written=None)
 
     def body(self, form: PageForm, count: int) -> Body:
         more = count < len(self.page.positions) or self.page.more
@@ -415,11 +417,10 @@ class _Pager:
         )
 
 
-def _rows_within(rows: Sequence[Mapping[str, Any]], share: float) -> int:
-    """How many of the first rows take at most this share of all characters. Counts each row's own length, so that a row
-    much larger than the others does not shorten the pages before it."""
-    lengths = [len(dumps(row)) for row in rows]
-    taken = list(accumulate(lengths))
+def _rows_within(written: Sequence[bytes], share: float) -> int:
+    """How many of the first rows take at most this share of all bytes. Counts each row's own length, so that a row much
+    larger than the others does not shorten the pages before it."""
+    taken = list(accumulate(map(len, written)))
     return bisect_right(taken, taken[-1] * share)
 
 

@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from typing import Any
 
 from context_protection.core import canonical, field_selection, masks
-from context_protection.core.budget import dumps
+from context_protection.core.budget import dumps, dumps_each
 from context_protection.core.inference import proposals
 from context_protection.core.masks import withheld_in_body, withheld_in_rows
 from context_protection.core.payloads import AnswerRequest, Page, Rows
@@ -42,13 +42,18 @@ def as_table(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PageForm:
-    """The rows of a page in the form in which they are sent. `budget`: the most tokens that the page may take."""
+    """The rows of a page in the form in which they are sent. `budget`: the most tokens that the page may take.
+    `written`: the rows as JSON, if that is known."""
 
     rows: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
     budget: int
     layout: Layout = as_items
     summarized: bool = False
+    written: Sequence[bytes] | None = None
+
+    def written_rows(self) -> Sequence[bytes]:
+        return dumps_each(self.rows) if self.written is None else self.written
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,8 @@ def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, po
     shown = [name for name in names if name not in omitted]
     names = [*field_selection.resolved(shown, records, shape), *(name for name in names if name in omitted)]
     rows, empty = field_selection.selected_rows(records, names, shape)
-    found = withheld_in_body(dumps(rows), rows)
+    written = dumps_each(rows)
+    found = withheld_in_body(b"".join(written), rows)
     named = [*(omitted if everything else shape.requested_of(omitted, names)), *masks.paths(found)]
     advice = masks.advice(names, found)
     return PageForm(
@@ -119,6 +125,7 @@ def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, po
             **({"notes": advice} if advice else {}),
         },
         budget=policy.hard_cap if everything else form_request.budget,
+        written=written,
     )
 
 

@@ -66,9 +66,13 @@ class _FirstAnswer:
         return {**note, **masks.note([*note.get("withheld", ()), *masks.paths(found)])}
 
     @cached_property
+    def upstreams(self) -> bytes:
+        """Upstream's object as JSON."""
+        return dumps(self.record.value) if self.record.shape.is_canonical else self.written
+
+    @cached_property
     def original(self) -> int:
-        upstreams = dumps(self.record.value) if self.record.shape.is_canonical else self.written
-        return tokens.formula_of_length(length(upstreams))
+        return tokens.formula_of_length(length(self.upstreams))
 
     def envelope(self) -> Envelope:
         names = field_selection.split(self.request.fields) if self.request.fields is not None else []
@@ -207,7 +211,7 @@ class _FirstAnswer:
         baseline = self.baseline()
         handle = self.whole_snapshot.id if self.record.shape.is_canonical and self.whole_snapshot.is_stored else None
         fields = self.request.fields or field_selection.ALL
-        snapshot = self.snapshots.begin(self.new_snapshot(value, fields, note, whole, handle))
+        snapshot = self.snapshots.begin(self.new_snapshot(dumps(value), fields, note, whole, handle))
         body = _part(value, snapshot, self.request, self.policy, self.snapshots)
         envelope = _envelope(
             body,
@@ -221,13 +225,13 @@ class _FirstAnswer:
         return replace(envelope, chain=snapshot.id if snapshot.is_stored else "", page=1)
 
     def new_whole_snapshot(self) -> NewSnapshot:
-        return self.new_snapshot(self.record.value, field_selection.ALL, self.noted(self.withheld), self.whole)
+        return self.new_snapshot(self.upstreams, field_selection.ALL, self.noted(self.withheld), self.whole)
 
     def new_snapshot(
-        self, value: Any, fields: str, note: Mapping[str, Any], whole: Body, handle: str | None = None
+        self, written: bytes, fields: str, note: Mapping[str, Any], whole: Body, handle: str | None = None
     ) -> NewSnapshot:
-        """The snapshot for the parts of `value`. `whole` is the body that `value` would have in one piece. `handle`:
-        the id of the snapshot of upstream's object, if its canonical form differs from it."""
+        """The snapshot for the parts of a value. `written`: the value as JSON. `whole`: the body that it would have in
+        one piece. `handle`: the id of the snapshot of upstream's object, if its canonical form differs from it."""
         plan = {
             "parts": True,
             "note": note,
@@ -235,7 +239,7 @@ class _FirstAnswer:
             "original": self.original,
             "density": round(density(whole, self.policy), 3),
         }
-        return NewSnapshot(self.request.origin, plan | ({"handle": handle} if handle else {}), [dumps(value)])
+        return NewSnapshot(self.request.origin, plan | ({"handle": handle} if handle else {}), [written])
 
 
 def _whole(value: Mapping[str, Any], meta: dict[str, Any], policy: Policy, operation: str, **extra: Any) -> Body:

@@ -114,6 +114,7 @@ BODIES = st.recursive(
 @given(BODIES, st.sampled_from(["/things", "/things/{id}"]), st.booleans())
 @example({"page": {"items": [[{"a": 1}]], "total": 1}}, "/things", False)
 @example({"data": {"things": ["a", {"a": 1}]}}, "/things", False)
+@example({"alpha": [{"a": 1}], "beta": ["x"]}, "/others", False)
 @example({"data": {"items": {"things": [ROW]}}}, "/things", True)
 def test_the_form_of_a_response_decides_where_its_rows_are(body: Any, path: str, is_paged: bool):
     whole = detection._inferred(body, ()).rows(path, is_paged=is_paged)
