@@ -33,6 +33,7 @@ _CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-
 _BEFORE_NAME, _BEHIND_NAME = 130, 210  # characters
 _BEHIND_HALF_NAME = 80  # the same after half of a name, "door" or "code" alone
 
+_STEPS = ("/", "\\", ".")  # between the steps of a path
 _HALF_NAMES = frozenset({"half_place", "half_network", "half_code"})
 _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{OPENS})(?![a-z])|</t[dh]>|\n")
 _OPENED = re.compile(rf"(?<![a-z]){OPENS}(?![a-z])")
@@ -88,7 +89,8 @@ def indexes_with_terms(texts: Sequence[str]) -> set[int]:
     lines = list(map(folded, map(composed, texts)))
     ends = list(accumulate(len(line) + 1 for line in lines))
     low = "\n".join(lines)
-    found = {bisect_right(ends, match.start()) for match in terms.IN_WORDS.finditer(low)}
+    matches = terms.IN_WORDS.finditer(low)
+    found = {bisect_right(ends, match.start()) for match in matches if not _is_in_path(low, *match.span())}
     if _CASE_CHANGE.search("\n".join(texts)):
         found.update(at for at, text in enumerate(texts) if _CASE_CHANGE.search(text))
     if any(word in low for word in _IN_HEADERS):
@@ -170,8 +172,12 @@ def _is_part_of_another_name(text: str, low: str, term: Term) -> bool:
     """Whether the term is part of a path, or of a longer name such as `passwordField` or `pin-priority`."""
     attached = _ATTACHED.match(text, term.end)
     words = spaced(attached[0]).split() if attached else []
-    in_path = low[term.start - 1 : term.start] in ("/", "\\", ".") and low[term.end : term.end + 1] in ("/", "\\", ".")
-    return in_path or not ABOUT.isdisjoint(words)
+    return _is_in_path(low, term.start, term.end) or not ABOUT.isdisjoint(words)
+
+
+def _is_in_path(low: str, start: int, end: int) -> bool:
+    """Whether `low[start:end]` is a whole step of a path, such as the host or a folder of a link."""
+    return low[start - 1 : start] in _STEPS and low[end : end + 1] in _STEPS
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:

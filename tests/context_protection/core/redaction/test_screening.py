@@ -87,8 +87,9 @@ def test_texts_searched_together_are_those_with_secrets(texts: list[str]):
 
 def test_texts_without_terms_are_not_searched_one_by_one():
     texts = [f"Mill Lane {n}, left of the mill" for n in range(50)]
+    texts += ["https://storage.example/gate/1", "C:\\garage\\1.txt"]
     assert indexes_with_terms(texts) == set()
-    assert indexes_with_terms([*texts, "the garage: 7"]) == {50}
+    assert indexes_with_terms([*texts, "the garage: 7", "/garage: 7"]) == {52, 53}
 
 
 def test_a_document_in_a_text_is_searched_each_time():
