@@ -81,12 +81,12 @@ class Body:
         return measured <= policy.token_budget_threshold
 
 
-def density(body: Body, policy: Policy) -> float:
-    """Tokens per character of a body that is to be sent in parts. Equal in all processes, because handles depend on
-    it."""
-    if _surely_fits(body.data, policy):  # it fits into one part at any density
-        return tokens.typical(body.data) / body.chars
-    return body.fill(policy) * policy.hard_cap / body.chars
+def density(written: bytes, policy: Policy) -> float:
+    """Tokens per character of JSON that is to be sent in parts, sampled. The same in every process."""
+    if _surely_fits(written, policy):  # it fits into one part at any density
+        return tokens.typical(written) / length(written)
+    text = written.decode()
+    return max(tokens.claude.estimate(text) * MARGIN / len(text), policy.hard_cap / most_chars(policy))
 
 
 def most_chars(policy: Policy) -> int:

@@ -38,7 +38,8 @@ def next_part(snapshot: Snapshot, request: AnswerRequest, policy: Policy, snapsh
     if request.fields not in (None, snapshot.plan["fields"]):
         message = "The cursor was issued for other fields; fields cannot change from page to page."
         raise invalid_cursor("cursor_mismatch", "", message)
-    body = _part(stored_value(snapshot, snapshots), snapshot, request, policy, snapshots)
+    written = snapshots.block(snapshot, 0)
+    body = _part(orjson.loads(written), written, snapshot, request, policy, snapshots)
     return replace(_envelope(body, snapshot.plan["original"], paginated=True, baseline=0), chain=snapshot.id)
 
 
@@ -83,7 +84,7 @@ class _FirstAnswer:
             is_follow_up = names or self.record.follow_up
             baseline = self.baseline() if is_follow_up else None
             return _envelope(self.whole, self.original, baseline=baseline, found=self.withheld)
-        return self.preview() if by_default else self.first_part(self.value, self.note, self.whole)
+        return self.preview() if by_default else self.first_part(self.value, self.note)
 
     @cached_property
     def shape(self) -> Shape:
@@ -107,7 +108,7 @@ class _FirstAnswer:
         whole = _whole(chosen.value, {"kind": "full", **note}, self.policy, self.request.operation)
         if whole.fits(self.policy):
             return _envelope(whole, self.original, baseline=self.baseline(), found=found)
-        return self.first_part(chosen.value, note, whole)
+        return self.first_part(chosen.value, note)
 
     def baseline(self) -> int:
         """The tokens that an unprotected API would have sent: 0 after a preview of the same record, which has counted
@@ -206,13 +207,14 @@ class _FirstAnswer:
 
     # -- Parts --------------------------------------------------------------------------------------
 
-    def first_part(self, value: dict[str, Any], note: dict[str, Any], whole: Body) -> Envelope:
+    def first_part(self, value: dict[str, Any], note: dict[str, Any]) -> Envelope:
         """Begins a snapshot of `value` and answers its first part. All parts come from that same value."""
         baseline = self.baseline()
         handle = self.whole_snapshot.id if self.record.shape.is_canonical and self.whole_snapshot.is_stored else None
         fields = self.request.fields or field_selection.ALL
-        snapshot = self.snapshots.begin(self.new_snapshot(dumps(value), fields, note, whole, handle))
-        body = _part(value, snapshot, self.request, self.policy, self.snapshots)
+        written = dumps(value)
+        snapshot = self.snapshots.begin(self.new_snapshot(written, fields, note, handle))
+        body = _part(value, written, snapshot, self.request, self.policy, self.snapshots)
         envelope = _envelope(
             body,
             self.original,
@@ -225,20 +227,14 @@ class _FirstAnswer:
         return replace(envelope, chain=snapshot.id if snapshot.is_stored else "", page=1)
 
     def new_whole_snapshot(self) -> NewSnapshot:
-        return self.new_snapshot(self.upstreams, field_selection.ALL, self.noted(self.withheld), self.whole)
+        return self.new_snapshot(self.upstreams, field_selection.ALL, self.noted(self.withheld))
 
     def new_snapshot(
-        self, written: bytes, fields: str, note: Mapping[str, Any], whole: Body, handle: str | None = None
+        self, written: bytes, fields: str, note: Mapping[str, Any], handle: str | None = None
     ) -> NewSnapshot:
-        """The snapshot for the parts of a value. `written`: the value as JSON. `whole`: the body that it would have in
-        one piece. `handle`: the id of the snapshot of upstream's object, if its canonical form differs from it."""
-        plan = {
-            "parts": True,
-            "note": note,
-            "fields": fields,
-            "original": self.original,
-            "density": round(density(whole, self.policy), 3),
-        }
+        """The snapshot for the parts of a value, `written` as JSON. `handle`: the id of the snapshot of upstream's
+        object, if its canonical form differs from it."""
+        plan = {"parts": True, "note": note, "fields": fields, "original": self.original}
         return NewSnapshot(self.request.origin, plan | ({"handle": handle} if handle else {}), [written])
 
 
@@ -279,11 +275,16 @@ def _envelope(
 
 
 def _part(
-    value: dict[str, Any], snapshot: Snapshot, request: AnswerRequest, policy: Policy, snapshots: Snapshots
+    value: dict[str, Any],
+    written: bytes,
+    snapshot: Snapshot,
+    request: AnswerRequest,
+    policy: Policy,
+    snapshots: Snapshots,
 ) -> Body:
-    """The largest part from the requested position on that fits the hard cap."""
+    """The largest part from the requested position on that fits the hard cap. `written`: the whole value as JSON."""
     position = request.position or []
-    room = max(parts.SMALLEST_ROOM, int(policy.hard_cap * FILL / snapshot.plan["density"]))
+    room = max(parts.SMALLEST_ROOM, int(policy.hard_cap * FILL / density(written, policy)))
     while True:
         part = parts.take(value, position, room)
         body = _part_body(value, part, snapshot, request, policy, snapshots)
