@@ -17,6 +17,7 @@ from context_protection.core.redaction.objects import SCALARS, fields_of, holder
 
 _TEXT = frozenset({str})
 _NESTED = frozenset({dict, list})
+FEW = 8  # objects whose columns are so short that their texts are searched together
 DEEPEST = 20  # levels that are screened; all deeper values are searched
 
 
@@ -76,15 +77,19 @@ def _of_one_form(
             found.update(_with_secret_label(objects, name))
     # Columns whose values have the same fields are searched together: a map has such a column for each key.
     alike: dict[tuple[str, bool, object], list[Sequence[Any]]] = {}
+    texts: list[str] = []  # of all columns, if the objects are few
     for name, field, column in zip(names, fields.each, zip(*map(dict.values, objects), strict=True), strict=False):
         kinds = set(map(type, column))
         if field.is_named and not (field.is_only_place and kinds <= _NESTED):
             found.update(at for at, each in enumerate(column) if not _is_empty(each))
+        elif kinds == _TEXT and len(objects) <= FEW:
+            texts += column
         elif kinds == _TEXT:
             found.update(harmless.suspects_among(column))
         elif not kinds <= SCALARS:
             below = holder_of(holder_below(within, name))
             alike.setdefault((below, field.is_custom, _form(column[0])), []).append(column)
+    found.update(at % len(objects) for at in harmless.suspects_among(texts))
     for (below, is_custom, _), columns in alike.items():
         every = columns[0] if len(columns) == 1 else list(chain.from_iterable(columns))
         of_all = suspects(every, within=below, custom=is_custom, depth=depth + 1)

@@ -25,7 +25,7 @@ from gateway.connectors.openapi.response.side_data import PROBLEMS
 
 LEVELS = 4  # levels of a response that are examined for its paging
 LEVELS_OF_ROWS = 2  # levels at which the rows may be
-KNOWN_NAMES = 200  # names in a form that is remembered
+KNOWN_NAMES = 400  # names in a form that is remembered
 ID, MESSAGES = "id", "messages"
 SEVERAL = 3  # the fewest rows that count as several
 RATHER_SMALL = 4  # the rows of a list are at least this many times as large as the fields around them
@@ -69,7 +69,7 @@ def _rows(form: Form, path: str, is_paged: bool) -> str | None:
     return _inferred(example(form), ()).rows(path, is_paged=is_paged)
 
 
-_known_rows = lru_cache(maxsize=256)(_rows)
+_known_rows = lru_cache(maxsize=128)(_rows)
 
 
 def detect_paging(operation: DocumentedOperation, body: Any, headers: Iterable[str], rows: str) -> DetectedList | None:

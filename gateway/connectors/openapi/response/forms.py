@@ -28,8 +28,9 @@ def form_of(value: Any, levels: int) -> Form:
         return ListForm(form_of(typical(value), 1))
     if not isinstance(value, dict):
         return None
-    names = tuple(islice(value, MAX_PROPERTIES)) if levels > 0 else ()
-    return ObjectForm(names, tuple([form_of(value[name], levels - 1) for name in names]))
+    most, holders = (MAX_PROPERTIES if levels > 0 else 0), (dict, list)
+    below = [form_of(each, levels - 1) if isinstance(each, holders) else None for each in islice(value.values(), most)]
+    return ObjectForm(tuple(islice(value, most)), tuple(below))
 
 
 def example(form: Form) -> Any:
@@ -41,7 +42,7 @@ def example(form: Form) -> Any:
 
 def count_of_names(form: Form) -> int:
     if isinstance(form, ObjectForm):
-        return len(form.names) + sum(map(count_of_names, form.below))
+        return len(form.names) + sum(map(count_of_names, filter(None, form.below)))
     return 0 if form is None else count_of_names(form.element)
 
 
