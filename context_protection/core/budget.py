@@ -15,16 +15,17 @@ from context_protection.core import meta_texts, tokens
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import Policy, RulerName
 
-# The full count may be too low by this factor, so a count must stay below the hard cap divided by it.
-MARGIN = 1.03
 # A sampled count may be too low by this factor. Below cap / SAMPLE_MARGIN no full count is needed.
-SAMPLE_MARGIN = 1.12 * MARGIN
+SAMPLE_MARGIN = 1.12 * tokens.MARGIN
 # A sampled count may be too high by this factor. Above cap * SAMPLE_EXCESS a full count would exceed the cap as well.
 SAMPLE_EXCESS = 1.25
 # On most texts, Claude's count is below a sampled count times this factor.
 LIKELY_MARGIN = 1.04
 # On nearly all texts, Claude's count is below `tokens.typical` times this factor.
 TYPICAL_MARGIN = 1.5
+# A text whose `tokens.typical` is between the hard cap times these factors is counted in full at once, because a sample
+# would most likely not decide whether it fits.
+NEAR_LEAST, NEAR_MOST = 0.9, 1.15
 # If the repeated words of a body are counted, its upper bound falls by at most this factor.
 MOST_REPEATED = 2
 # Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
@@ -62,18 +63,18 @@ class Body:
 
     def fill(self, policy: Policy) -> float:
         """The used share of the hard cap. A body above 1 must not be sent."""
-        return max(self.claude_tokens * MARGIN / policy.hard_cap, self.chars / most_chars(policy))
+        return max(self.claude_tokens * tokens.MARGIN / policy.hard_cap, self.chars / most_chars(policy))
 
     def likely_fill(self, rows: Sequence[bytes], policy: Policy) -> float:
         """The used share of the hard cap if all of the body's tokens are in these rows, written as JSON. Takes a third
         of the time of a full count, and depends on the rows alone, as the hints beside them differ between
         transports."""
-        likely = tokens.claude.estimate((b"[%b]" % b",".join(rows)).decode()) * LIKELY_MARGIN * MARGIN
+        likely = tokens.claude.estimate((b"[%b]" % b",".join(rows)).decode()) * LIKELY_MARGIN * tokens.MARGIN
         return max(likely / policy.hard_cap, self.chars / most_chars(policy))
 
     def may_fill(self, share: float, policy: Policy) -> bool:
         """Whether the body may use more than this share of the hard cap, judged without a count."""
-        most = tokens.typical(self.data) * TYPICAL_MARGIN * MARGIN / policy.hard_cap
+        most = tokens.typical(self.data) * TYPICAL_MARGIN * tokens.MARGIN / policy.hard_cap
         return max(most, self.chars / most_chars(policy)) > share
 
     def within_threshold(self, policy: Policy) -> bool:
@@ -86,7 +87,7 @@ def density(written: bytes, policy: Policy) -> float:
     if _surely_fits(written, policy):  # it fits into one part at any density
         return tokens.typical(written) / length(written)
     text = written.decode()
-    return max(tokens.claude.estimate(text) * MARGIN / len(text), policy.hard_cap / most_chars(policy))
+    return max(tokens.claude.estimate(text) * tokens.MARGIN / len(text), policy.hard_cap / most_chars(policy))
 
 
 def most_chars(policy: Policy) -> int:
@@ -172,22 +173,24 @@ def _claude_figure(data: bytes, policy: Policy, operation: str) -> int:
     formula."""
     if policy.ruler is RulerName.CLAUDE or not _surely_fits(data, policy):
         return claude_tokens(data, policy.hard_cap)
-    return min(int(policy.hard_cap / MARGIN), tokens.learned.tokens(operation, data))
+    return min(int(policy.hard_cap / tokens.MARGIN), tokens.learned.tokens(operation, data))
 
 
 def _surely_fits(data: bytes, policy: Policy) -> bool:
-    enough = int(policy.hard_cap / MARGIN)
+    enough = int(policy.hard_cap / tokens.MARGIN)
     if len(data) > enough * MOST_REPEATED:  # the bound of a text is at least its length
         return False
     most = tokens.most_tokens(data)
     if most is None or most > enough * MOST_REPEATED:
         return False
-    return most <= enough or tokens.most_beside_words(data, most, enough, tokens.claude) <= enough
+    return most <= enough or tokens.tighter(data, most, enough, tokens.claude) <= enough
 
 
 def claude_tokens(data: bytes, cap: int) -> int:
     """Claude's count of `data`: a sampled count far from `cap`, a full count near it. The same in every process."""
     text = data.decode()
+    if cap * NEAR_LEAST < tokens.typical(data) < cap * NEAR_MOST:
+        return tokens.claude.count(text)
     estimate = tokens.claude.estimate(text)
     near = cap < estimate * SAMPLE_MARGIN and estimate < cap * SAMPLE_EXCESS
     return tokens.claude.count(text) if near else estimate

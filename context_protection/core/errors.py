@@ -15,7 +15,7 @@ import orjson
 
 from context_protection.core.cached_property import cached_property
 from context_protection.core.redaction import mark, path_kind, redact
-from context_protection.core.tokens import claude, most_tokens
+from context_protection.core.tokens import MARGIN, claude, most_tokens
 
 # JSON-RPC's own error codes, and those from the range that it leaves to servers.
 INVALID_REQUEST = -32600
@@ -128,7 +128,7 @@ def _fits(document: Mapping[str, Any]) -> bool:
     text = json.dumps(document, ensure_ascii=False, default=str)
     # Thanks to this bound, most errors are not counted, and errors at startup do not load the vocabulary.
     most = most_tokens(text.encode())
-    return (most is not None and most <= MAX_TOKENS) or claude.count(text) <= MAX_TOKENS
+    return (most is not None and most <= MAX_TOKENS) or claude.count(text) * MARGIN <= MAX_TOKENS
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.5) -> str | None:

@@ -147,7 +147,7 @@ def _body(result: _StoredResult, policy: Policy, operation: str) -> Body:
     shown = min(len(table), MAX_COLUMNS)
     while True:
         body = _with_columns(table[:shown], len(table) - shown, result, policy, operation)
-        if shown == 0 or tokens.claude.count(body.data.decode()) <= MAX_TOKENS:
+        if shown == 0 or tokens.claude.count(body.data.decode()) * tokens.MARGIN <= MAX_TOKENS:
             return body
         shown -= 1
 

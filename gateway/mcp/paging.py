@@ -7,9 +7,8 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from context_protection.configuration.policies import policy_for
-from context_protection.core import budget
 from context_protection.core.errors import invalid_cursor
-from context_protection.core.tokens import claude
+from context_protection.core.tokens import MARGIN, claude
 from context_protection.stores.snapshots import snapshots
 
 Entry = TypeVar("Entry", bound=BaseModel)
@@ -30,7 +29,7 @@ def page(
 
 def fitting(tokens: Sequence[int]) -> int:
     """How many of the first entries fit one answer. `tokens`: the entries' sizes. Blocks."""
-    room = policy_for("").hard_cap / budget.MARGIN - OVERHEAD
+    room = policy_for("").hard_cap / MARGIN - OVERHEAD
     return sum(size <= room for size in accumulate(tokens))
 
 

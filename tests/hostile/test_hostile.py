@@ -1,4 +1,4 @@
-"""The command itself works: a short run finds no fault. With a smaller `budget.MARGIN` it does."""
+"""The command itself works: a short run finds no fault. With a smaller `tokens.MARGIN` it does."""
 
 from tests.hostile.__main__ import hostile_run
 

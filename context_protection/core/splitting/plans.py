@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from context_protection.core import tokens
-from context_protection.core.budget import MARGIN, SAMPLE_MARGIN, dumps, length, most_chars
+from context_protection.core.budget import SAMPLE_MARGIN, dumps, length, most_chars
 from context_protection.core.errors import UPSTREAM, CallError
 from context_protection.core.policy import Policy
 from context_protection.core.splitting.chunks import Chunk, ChunkLimits, ChunkPlan
@@ -56,7 +56,7 @@ class ChunkSizes:
 
 
 def _cost(data: bytes) -> int:
-    return int(tokens.claude.count(data.decode()) * MARGIN) + 1 if data else 0
+    return int(tokens.claude.count(data.decode()) * tokens.MARGIN) + 1 if data else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,12 @@ class _Scale:
 
     def _tokens(self, data: bytes, escaped: str) -> int:
         most = tokens.most_tokens(data)
-        if most is not None and most * MARGIN < self.cap:
+        if most is not None and most * tokens.MARGIN < self.cap:
             return min(tokens.guarded(escaped), most)
         count = tokens.claude.estimate(escaped)
         if self.cap / SAMPLE_MARGIN < count <= self.cap * SAMPLE_MARGIN:
             count = tokens.claude.count(escaped)
-        return int(count * MARGIN) + 1
+        return int(count * tokens.MARGIN) + 1
 
 
 class TextGone(LookupError):

@@ -11,21 +11,22 @@ up. That takes 3 to 7 ms per 100 KB, and is within 1 % of ctok on 99 % of texts.
     claude.count(text)       reads every run                      before an answer near the hard cap is sent
     claude.estimate(text)    reads some slices of a long text     to choose a path: whole, page or store
     most_tokens(data)        counts bytes, capitals and spaces    to see that an answer is surely within the hard cap
-    most_beside_words(…)     counts the words that rows repeat    to see the same of a larger answer
+    tighter(…)               counts digits and repeated words     to see the same of a larger answer
     learned.tokens(…)        weighs bytes, by earlier counts      for telemetry of answers that surely fit
     exact(text)              runs ctok itself                     to audit the others, off the hot path
 """
 
 from typing import Final
 
-from context_protection.core.tokens.bounds import most_beside_words, most_tokens
+from context_protection.core.tokens.bounds import most_tokens, tighter
 from context_protection.core.tokens.ctok_vocabulary import exact
 from context_protection.core.tokens.estimator import guarded, most_by_bytes, typical
 from context_protection.core.tokens.learned_rates import LearnedRates
 from context_protection.core.tokens.length_formula import formula, formula_of_length
-from context_protection.core.tokens.rulers import ClaudeRuler, Ruler
+from context_protection.core.tokens.rulers import MARGIN, ClaudeRuler, Ruler
 
 __all__ = [
+    "MARGIN",
     "ClaudeRuler",
     "LearnedRates",
     "Ruler",
@@ -35,9 +36,9 @@ __all__ = [
     "formula_of_length",
     "guarded",
     "learned",
-    "most_beside_words",
     "most_by_bytes",
     "most_tokens",
+    "tighter",
     "typical",
 ]
 

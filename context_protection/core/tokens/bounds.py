@@ -36,11 +36,18 @@ _WORD: Final = re.compile(rb'"([A-Za-z]{4,40})"')
 _LAST: Final = 2_000
 
 
-def most_beside_words(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
-    """A tighter bound than `most`, the result of most_tokens. Counts words from the end of the text, with all their
-    repetitions, until the bound is at most `enough`. Takes 2 µs for each word in 13 KB."""
+# Three digits in a row are one token.
+_DIGIT_AS_0: Final = bytes(ord("0") if each in b"0123456789" else each for each in range(256))
+_DIGITS: Final = b"000"
+
+
+def tighter(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
+    """A tighter bound than `most`, the result of most_tokens. Counts digits by threes, then words from the end of the
+    text, with all their repetitions, until the bound is at most `enough`. Takes 10 µs, and 2 µs for each word, in
+    13 KB."""
     if not ruler.counts:
         return most
+    most -= (len(_DIGITS) - 1) * data.translate(_DIGIT_AS_0).count(_DIGITS)
     for word in sorted(set(_WORD.findall(data[-_LAST:])), key=len, reverse=True):
         if most <= enough:
             break

@@ -2,11 +2,14 @@
 
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from context_protection.core.tokens.ctok_vocabulary import load_counter
 from context_protection.core.tokens.estimator import most_by_bytes
 from context_protection.core.tokens.run_counter import RunCounter
+
+# A full count may be too low by this factor, so a count must stay below a limit divided by it.
+MARGIN: Final = 1.03
 
 
 class Ruler(Protocol):

@@ -15,7 +15,7 @@ from typing import Any
 import mcp.types as types
 
 from context_protection.core import tokens
-from context_protection.core.budget import MARGIN, Body, claude_tokens, dumps
+from context_protection.core.budget import Body, claude_tokens, dumps
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import SnapshotOrigin
 from context_protection.core.memory_text import MemoryText
@@ -158,7 +158,7 @@ class _Sending:
 
     def _room(self, text_tokens: int) -> int:
         """The tokens that the hard cap leaves for pictures."""
-        return int(self.policy.hard_cap / MARGIN - text_tokens)
+        return int(self.policy.hard_cap / tokens.MARGIN - text_tokens)
 
     def _link(self, medium: Medium) -> types.ContentBlock:
         """A link to the stored file, or a note that it could not be stored."""

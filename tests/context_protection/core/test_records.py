@@ -141,6 +141,12 @@ def test_a_record_that_comes_as_a_preview_is_not_counted_whole(monkeypatch: pyte
     assert sizes[0] < 1000
 
 
+def test_a_long_record_that_comes_as_a_preview_is_not_sampled(monkeypatch: pytest.MonkeyPatch):
+    desk = Desk([{"id": 1, "texts": ["So it was told."] * 3000}])
+    monkeypatch.setattr(tokens.claude, "estimate", lambda text: pytest.fail("the whole record was sampled"))
+    assert crawler.is_preview(desk("get", {"id": 1}))
+
+
 def test_a_meta_of_upstreams_own_moves_ours():
     answer = Desk([{"id": 1, "meta": {"theirs": True}}])("get", {"id": 1})
     assert answer["meta"] == {"theirs": True}

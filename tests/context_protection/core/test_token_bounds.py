@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.budget import dumps
-from context_protection.core.tokens import ClaudeRuler, claude, exact, most_beside_words, most_tokens
+from context_protection.core.tokens import ClaudeRuler, claude, exact, most_tokens, tighter
 
 ALPHABETS = (
     "etaoinshrdlu",
@@ -40,10 +40,13 @@ def test_no_json_has_more_tokens_than_its_bound(text: str):
 WORDS = st.from_regex(r"[A-Za-z]{4,40}", fullmatch=True) | st.sampled_from(
     ["guestName", "departureDate", "NULL", "True", "HTTPServer", "iPhone", "qqqq", "XXXX", "aAaA", "don", "null"]
 )
+NUMBERS = st.from_regex(r"[0-9a .,:/%-]{1,30}", fullmatch=True)
 repeating_rows = st.lists(WORDS, min_size=1, max_size=6).flatmap(
     lambda words: st.lists(
         st.dictionaries(
-            st.sampled_from(words), st.sampled_from(words) | hostile_texts | st.integers(0, 9**9), max_size=4
+            st.sampled_from(words),
+            st.sampled_from(words) | hostile_texts | st.integers(-(9**9), 9**9) | st.floats() | NUMBERS,
+            max_size=4,
         ),
         max_size=6,
     )
@@ -54,11 +57,11 @@ repeating_rows = st.lists(WORDS, min_size=1, max_size=6).flatmap(
 @example([{"guestName": 'a "guestName" b', "name": '\\"guestName\\"'}] * 3)
 @example([{"guestName": "don't \"quote\" 'guestName'", "quote": "'"}] * 3)
 @settings(max_examples=600, deadline=None)
-def test_no_json_has_more_tokens_than_its_bound_beside_words(rows: list[dict[str, object]]):
+def test_no_json_has_more_tokens_than_its_tighter_bound(rows: list[dict[str, object]]):
     data = dumps(rows)
     most = most_tokens(data)
     if most is not None:
-        bound = most_beside_words(data, most, 0, claude)
+        bound = tighter(data, most, 0, claude)
         assert max(exact(data.decode()), claude.count(data.decode())) <= bound <= most
 
 
@@ -66,15 +69,22 @@ def test_counted_words_bring_the_bound_of_a_list_down():
     data = dumps([{"guestName": f"Guest {n}", "departureDate": "2026-01-02", "totalPrice": n} for n in range(200)])
     most = most_tokens(data)
     assert most is not None
-    least, enough = most_beside_words(data, most, 0, claude), most - 100
+    least, enough = tighter(data, most, 0, claude), most - 100
     assert least < 0.8 * most
-    assert least < most_beside_words(data, most, enough, claude) <= enough  # one word is enough
+    assert least < tighter(data, most, enough, claude) <= enough  # one word is enough
+
+
+def test_three_digits_in_a_row_count_once():
+    data = dumps([{"n": 123_456_789, "m": 1234}] * 50)
+    most = most_tokens(data)
+    assert most is not None
+    assert tighter(data, most, most, claude) == most - 2 * (3 + 1) * 50
 
 
 def test_without_the_vocabulary_words_are_not_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("context_protection.core.tokens.rulers.load_counter", _fails)
     data = dumps([{"guestName": 1}] * 9)
-    assert most_beside_words(data, 1000, 0, ClaudeRuler()) == 1000
+    assert tighter(data, 1000, 0, ClaudeRuler()) == 1000
 
 
 def _fails() -> None:

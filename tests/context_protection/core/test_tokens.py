@@ -24,9 +24,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core import tokens
-from context_protection.core.budget import MARGIN
 from context_protection.core.cache_budget import Cache, CacheBudget
-from context_protection.core.tokens import ClaudeRuler, claude, ctok_vocabulary, run_counter
+from context_protection.core.tokens import MARGIN, ClaudeRuler, claude, ctok_vocabulary, run_counter
 from context_protection.core.tokens.ctok_vocabulary import Ctok, load_counter
 from context_protection.core.tokens.run_counter import Prices, RunCounter
 

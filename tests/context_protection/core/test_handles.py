@@ -1,0 +1,25 @@
+"""An answer with a handle stays small, also by the tokenizer's own count."""
+
+import pytest
+
+from context_protection.core import handles, tokens
+from context_protection.core.cursors import Sealer, Snapshots
+from context_protection.core.payloads import AnswerRequest, Record
+from context_protection.core.policy import DEFAULTS
+from tests.properties.desk import DictSnapshots
+
+REQUEST = AnswerRequest(
+    "call", "me", lambda name, more: {"tool": name}, {"id": 1}, format="handle", result_operation="result_get"
+)
+STRANGE = "\xa0 \u3000 \t \ufeff \u2028 \u200b \n"  # a count of these is less exact than others
+
+
+@pytest.mark.parametrize("name", ["guestName", STRANGE])
+def test_a_count_that_is_a_little_too_low_does_not_exceed_the_limit(name: str):
+    sizes = []
+    for fields in range(50):
+        record = Record({name: "Ada"} | {f"field{n}": "two words" for n in range(fields)})
+        body = handles.answer(record, REQUEST, DEFAULTS, Snapshots(DictSnapshots(), Sealer(["x" * 40]))).body.decode()
+        sizes.append(tokens.claude.count(body))
+        assert tokens.exact(body) <= handles.MAX_TOKENS
+    assert 0.9 * handles.MAX_TOKENS < max(sizes) <= handles.MAX_TOKENS / tokens.MARGIN
