@@ -25,7 +25,7 @@ LIKELY_MARGIN = 1.04
 TYPICAL_MARGIN = 1.5
 # A text whose `tokens.typical` is between the hard cap times these factors is counted in full at once, because a sample
 # would most likely not decide whether it fits.
-NEAR_LEAST, NEAR_MOST = 0.9, 1.15
+NEAR_LEAST, NEAR_MOST = 0.8, 1.15
 # If the repeated words of a body are counted, its upper bound falls by at most this factor.
 MOST_REPEATED = 2
 # Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
