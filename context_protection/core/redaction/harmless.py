@@ -1,13 +1,14 @@
 """Cheap tests of texts: most texts of a record are ids, dates, names and words, which hold no secret."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from context_protection.core.redaction.prose import indexes_with_terms, redact_text
 
 SHORT_TEXT = 64  # characters; texts up to this length are cached if they are harmless
 MAX_HARMLESS = 8192  # cached texts
 LONG_TEXT = 1000  # characters; a longer text is searched alone, because it is likely to have such words
+MANY = 4  # texts that are searched together
 SHORTEST = 5  # characters of a text that may hold a secret
 DOCUMENTS = frozenset({"{}", "[]"})  # the first and the last character of a text that may itself be JSON
 
@@ -54,21 +55,25 @@ def suspects_among(texts: Sequence[str]) -> Sequence[int]:
     joined = _BETWEEN.join(texts)
     if not _has_divider_and_sign(joined) and "{" not in joined and "[" not in joined:
         return ()
-    unknown = {text for text in set(texts) - known if len(text) >= SHORTEST}
-    documents = set(filter(may_be_document, unknown))  # a name in them may be escaped
-    found = documents | _with_secrets(list(filter(_may_hold_name_and_value, unknown - documents)))
+    unknown = set(texts) - known
+    found = _suspects_of_many(unknown) if len(unknown) >= MANY else set(filter(_is_suspect, unknown))
     return [at for at, text in enumerate(texts) if text in found] if found else ()
 
 
-def _with_secrets(texts: Sequence[str]) -> set[str]:
-    """Those of the texts that hold a secret. Texts that are not long are first searched together for the words that
-    every secret has beside it."""
-    together = [text for text in texts if len(text) <= LONG_TEXT]
-    may_hold = set(map(together.__getitem__, indexes_with_terms(together)))
-    alone = may_hold.union(text for text in texts if len(text) > LONG_TEXT)
-    found = {text for text in alone if redact_text(text)[1]}
-    _remember(set(together) - found)
-    return found
+def _is_suspect(text: str) -> bool:
+    return len(text) >= SHORTEST and (may_be_document(text) or bool(redacted(text)[1]))
+
+
+def _suspects_of_many(texts: Set[str]) -> set[str]:
+    """Those of the texts that are suspects. The others are first searched together for the words that every secret has
+    beside it, unless they are long."""
+    found = set(filter(may_be_document, texts))  # a name in a document may be escaped
+    others = [text for text in texts - found if len(text) >= SHORTEST and _may_hold_name_and_value(text)]
+    together = [text for text in others if len(text) <= LONG_TEXT]
+    alone = set(others).difference(together).union(map(together.__getitem__, indexes_with_terms(together)))
+    with_secrets = {text for text in alone if redact_text(text)[1]}
+    _remember(text for text in together if text not in with_secrets)
+    return found | with_secrets
 
 
 def _remember(texts: Iterable[str]) -> None:
