@@ -93,10 +93,16 @@ def test_texts_without_terms_are_not_searched_one_by_one():
 
 
 def test_a_document_in_a_text_is_searched_each_time():
-    rows = [{"notes": '{"d\\u006forCode": "4711"}'}] * 5
+    rows = [{"notes": f'{{"n": {n}, "d\\u006forCode": "4711"}}'} for n in range(5)]
     for _ in range(2):
         assert "4711" not in str(redact(rows)[0])
     assert "4711" not in str(redact(rows[0])[0])
+
+
+def test_a_long_text_is_searched_beside_short_ones():
+    long = [{"notes": "left of the mill " * 100 + f"{n}: the door code is 4711"} for n in range(5)]
+    short = [{"notes": f"Mill Lane {n}, left"} for n in range(5)]
+    assert str(redact(long + short)[0]).count("[withheld: door code]") == 5
 
 
 def test_few_harmless_texts_are_remembered():
