@@ -5,7 +5,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, LiteralString, Protocol
@@ -110,12 +110,22 @@ class PostgresPlace(IndexPlace):
 
     @contextmanager
     def writing(self) -> "Iterator[IndexStore | None]":
-        """The server releases the lock when the connection ends, however it does."""
+        """The lock is released at the end of the block. If the connection is lost, the server releases it as soon as it
+        notices; after a normal close, too, it would take a moment."""
+        import psycopg
+
         from gateway.connectors.codebase.index.postgres_store import PostgresStore, connected
 
+        lock = _LOCK, self.schema
         with self._explained(), connected(self.conninfo, self.schema) as connection:
-            locked = connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", (_LOCK, self.schema))
-            yield PostgresStore.made(connection, self.schema) if locked.fetchall() == [(True,)] else None
+            if connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", lock).fetchall() != [(True,)]:
+                yield None
+                return
+            try:
+                yield PostgresStore.made(connection, self.schema)
+            finally:
+                with suppress(psycopg.Error):  # the connection is lost, or in a failed transaction
+                    connection.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", lock)
 
     def identity(self) -> int:
         """Always 0: using a deleted index raises IndexGone."""

@@ -53,6 +53,21 @@ def test_one_at_a_time_writes(place: IndexPlace):
         assert third is not None
 
 
+@pytest.mark.parametrize("new_place", [IN_POSTGRES], indirect=True)
+def test_a_place_is_free_although_the_server_has_not_noticed_the_end_of_the_connection(
+    place: PostgresPlace, monkeypatch: pytest.MonkeyPatch
+):
+    open_connections: list[psycopg.Connection] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg.Connection, "close", lambda self: open_connections.append(self))
+        with place.writing() as first:
+            assert first is not None
+        with place.writing() as second:
+            assert second is not None
+    for each in open_connections:
+        each.close()
+
+
 def test_a_batch_is_seen_when_it_is_complete(place: IndexPlace):
     written(place)
     reader = place.existing()
