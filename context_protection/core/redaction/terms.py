@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from context_protection.core.name_words import word_set
 from context_protection.core.redaction import vocabulary
@@ -115,10 +117,8 @@ class Term:
     starts_with_code: bool
 
 
-# The first letters of all terms: a lookahead for them skips other words quickly.
-_BEGINNING = 5
-_beginnings = _alternation(
-    term.partition(_SPACE)[0][:_BEGINNING]
+_IN_TEXTS = [
+    term
     for table in (
         *vocabulary.PLACES.values(),
         *vocabulary.OF_THEIR_OWN.values(),
@@ -127,13 +127,55 @@ _beginnings = _alternation(
         vocabulary.NETWORK_KEYS,
     )
     for term in _each(table)
-)
+]
+# The first letters of all terms: a lookahead for them skips other words quickly.
+_BEGINNING = 5
+_beginnings = _alternation(term.partition(_SPACE)[0][:_BEGINNING] for term in _IN_TEXTS)
 _HALVES = rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}|(?P<half_code>{_code})s?"
 _ANY = f"(?={_beginnings})(?:{_without_layout(_secrets(_own))}|{_HALVES})"
 _MARKS = MARK.pattern
 IN_WORDS = LatePattern(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
 IN_CAMEL_CASE = LatePattern(rf"{_MARKS}|{_ANY}")
 _FIELD = LatePattern(rf"(?<![a-z0-9]){_without_layout(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
+
+# Every byte but lower case letters and digits becomes a space.
+_SEPARATED = bytes(each if each in b"abcdefghijklmnopqrstuvwxyz0123456789" else ord(" ") for each in range(256))
+_OPENING_OF_MARK = b"[withheld: ".translate(_SEPARATED)
+
+
+def in_words(low: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
+    """The terms that are words of a folded text, and its redaction marks. Finds what the regular expression alone would
+    find, in a fifth of the time."""
+    end = len(low) if end is None else end
+    behind = start
+    for at in _places(low[start:end]):
+        if start + at >= behind and (match := IN_WORDS.match(low, start + at, end)):
+            behind = match.end()
+            yield match
+
+
+def _places(low: str) -> list[int]:
+    """The places where a term or a mark may begin, in order."""
+    separated = b" " + low.encode("latin-1", "replace").translate(_SEPARATED)  # a byte for each character
+    found = _openings().find_matches_as_indexes(separated, overlapping=True)
+    return sorted({start if opening else max(0, start - 1) for opening, start, _ in found})
+
+
+@cache
+def _openings() -> BytesAhoCorasick:
+    """Finds how a term may begin, behind a space: with its first word, if it has no other, else with the first word and
+    a space or the second word. Opening 0 is that of a mark, which begins at the bracket."""
+    openings = dict.fromkeys(opening for term in _IN_TEXTS for opening in _openings_of(term))
+    return BytesAhoCorasick([_OPENING_OF_MARK, *openings], implementation=Implementation.DFA)
+
+
+def _openings_of(term: str) -> Iterator[bytes]:
+    first, *others = term.split(_SPACE)
+    if not others:
+        yield f" {first}".encode()
+    else:
+        yield f" {first} ".encode()
+        yield f" {first}{others[0]}".encode()
 
 
 def term_of(match: re.Match[str]) -> Term | None:
