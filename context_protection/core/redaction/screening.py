@@ -1,105 +1,151 @@
 """Skips the elements of a list that surely hold no secret, so that only the others are searched one by one.
 
-The rows of a list usually have the same fields. Each field is examined for all rows at once, which takes a fraction of
-the time: its name, the types of its values, and its texts joined into one.
+The objects below all elements are examined level by level. Those with the same fields are examined together, wherever
+they are, which takes a fraction of the time: the names of their fields, the types of their values, and their texts.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain, compress, groupby, repeat
+from itertools import chain, compress, groupby, repeat
 from operator import is_, itemgetter
 from typing import Any
 
 from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
-from context_protection.core.redaction.objects import SCALARS, fields_of, holder_of
+from context_protection.core.redaction.objects import SCALARS, Fields, fields_of, holder_of
 
 _TEXT = frozenset({str})
 _NESTED = frozenset({dict, list})
-FEW = 8  # objects whose columns are so short that their texts are searched together
-DEEPEST = 20  # levels that are screened; all deeper values are searched
+FEW = 8  # objects with the same fields that are examined one by one, and their texts together with those of others
 
 
-def suspects(elements: Sequence[Any], *, within: str, custom: bool, depth: int = 0) -> Iterable[int]:
+def suspects(elements: Sequence[Any], *, within: str, custom: bool) -> Collection[int]:
     """The indexes of the elements in which a search may find something, under the built-in rules. `within`, `custom`:
     as in objects.fields_of."""
-    kinds = set(map(type, elements))
-    if kinds <= SCALARS:
+    if SCALARS.issuperset(map(type, elements)):
         return ()
-    if depth > DEEPEST:
-        return range(len(elements))
-    if len(kinds) > 1:
-        return _by_kind(elements, kinds - SCALARS, within, custom, depth)
-    kind = kinds.pop()
-    if kind is str:
-        return harmless.suspects_among(elements)
-    if kind is dict:
-        return _objects(elements, within, custom, depth)
-    if kind is list:
-        return _lists(elements, within, custom, depth)
-    return range(len(elements))
+    screening = _Screening()
+    screening.run(elements, within, custom)
+    return screening.found
 
 
-def _by_kind(elements: Sequence[Any], kinds: set[type], within: str, custom: bool, depth: int) -> set[int]:
-    found: set[int] = set()
-    types = list(map(type, elements))
-    for kind in kinds:
-        places = list(compress(range(len(elements)), map(is_, types, repeat(kind))))
-        some = list(map(elements.__getitem__, places))
-        found.update(places[at] for at in suspects(some, within=within, custom=custom, depth=depth))
-    return found
+class _Values:
+    """Values, and for each the index of the element that it belongs to."""
+
+    __slots__ = ("owners", "values")
+
+    def __init__(self, values: Iterable[Any] = (), owners: Iterable[int] = ()) -> None:
+        self.values, self.owners = list(values), list(owners)
+
+    def add(self, values: Iterable[Any], owners: Iterable[int]) -> None:
+        self.values.extend(values)
+        self.owners.extend(owners)
 
 
-def _objects(objects: Sequence[dict[str, Any]], within: str, custom: bool, depth: int) -> Iterable[int]:
-    forms = list(map(tuple, objects))
-    by_names: dict[tuple[str, ...], list[int]] = {}
-    for names, places in groupby(range(len(objects)), key=forms.__getitem__):  # equal forms usually stand together
-        by_names.setdefault(names, []).extend(places)
-    if len(by_names) == 1:  # true of most lists
-        return _of_one_form(forms[0], objects, within, custom, depth)
-    found: set[int] = set()
-    for names, at_places in by_names.items():
-        some = list(map(objects.__getitem__, at_places))
-        found.update(at_places[at] for at in _of_one_form(names, some, within, custom, depth))
-    return found
+class _Screening:
+    """`found`: the indexes of suspect elements. `_below`: the values of the next level, by the name of their holder and
+    whether they are custom fields. `_texts`: those that are searched together at the end."""
 
+    def __init__(self) -> None:
+        self.found: set[int] = set()
+        self._below: defaultdict[tuple[str, bool], _Values] = defaultdict(_Values)
+        self._texts = _Values()
 
-def _of_one_form(
-    names: tuple[str, ...], objects: Sequence[dict[str, Any]], within: str, custom: bool, depth: int
-) -> Iterable[int]:
-    fields = fields_of(names, within=within, custom=custom)
-    if fields.may_be_table:
-        return range(len(objects))
-    found: set[int] = set()
-    if fields.values:
-        for name in fields.labels:
-            found.update(_with_secret_label(objects, name))
-    # Columns whose values have the same fields are searched together: a map has such a column for each key.
-    alike: dict[tuple[str, bool, object], list[Sequence[Any]]] = {}
-    texts: list[str] = []  # of all columns, if the objects are few
-    for name, field, column in zip(names, fields.each, zip(*map(dict.values, objects), strict=True), strict=False):
-        kinds = set(map(type, column))
-        if field.is_named and not (field.is_only_place and kinds <= _NESTED):
-            found.update(at for at, each in enumerate(column) if not _is_empty(each))
-        elif kinds == _TEXT and len(objects) <= FEW:
-            texts += column
-        elif kinds == _TEXT:
-            found.update(harmless.suspects_among(column))
-        elif not kinds <= SCALARS:
-            below = holder_of(holder_below(within, name))
-            alike.setdefault((below, field.is_custom, _form(column[0])), []).append(column)
-    found.update(at % len(objects) for at in harmless.suspects_among(texts))
-    for (below, is_custom, _), columns in alike.items():
-        every = columns[0] if len(columns) == 1 else list(chain.from_iterable(columns))
-        of_all = suspects(every, within=below, custom=is_custom, depth=depth + 1)
-        found.update(at % len(objects) for at in of_all)
-    return found
+    def run(self, elements: Sequence[Any], within: str, custom: bool) -> None:
+        self._screen(_Values(elements, range(len(elements))), within, custom)
+        while self._below:
+            level, self._below = self._below, defaultdict(_Values)
+            for (holder, is_custom), each in level.items():
+                self._screen(each, holder, is_custom)
+        if self._texts.values:
+            self._search(self._texts.values, self._texts.owners)
 
+    def _screen(self, each: _Values, within: str, custom: bool) -> None:
+        kinds = set(map(type, each.values))
+        for kind in kinds - SCALARS:
+            some = each
+            if len(kinds) > 1:
+                are_chosen = list(map(is_, map(type, each.values), repeat(kind)))
+                some = _Values(compress(each.values, are_chosen), compress(each.owners, are_chosen))
+            if kind is str:
+                self._search(some.values, some.owners)
+            elif kind is dict:
+                self._objects(some, within, custom)
+            elif kind is list:
+                self._lists(some, within, custom)
+            else:
+                self.found.update(some.owners)
 
-def _form(value: Any) -> object:
-    """Equal for objects with the same fields, and for other values of the same type."""
-    return tuple(value) if type(value) is dict else type(value)
+    def _search(self, texts: Sequence[str], owners: Sequence[int]) -> None:
+        if found := harmless.suspects_among(texts):
+            self.found.update(map(owners.__getitem__, found))
+
+    def _lists(self, lists: _Values, within: str, custom: bool) -> None:
+        lengths = list(map(len, lists.values))
+        if pairs.LENGTH in lengths:
+            self.found.update(
+                owner
+                for each, owner in zip(lists.values, lists.owners, strict=True)
+                if pairs.may_be_pair(each) and _secrets_among({each[0]})
+            )
+        owners = chain.from_iterable(map(repeat, lists.owners, lengths))
+        self._below[within, custom].add(chain.from_iterable(lists.values), owners)
+
+    def _objects(self, objects: _Values, within: str, custom: bool) -> None:
+        forms = list(map(tuple, objects.values))
+        if forms.count(forms[0]) == len(forms):
+            self._of_one_form(forms[0], objects, within, custom)
+            return
+        by_names: defaultdict[tuple[str, ...], _Values] = defaultdict(_Values)
+        start = 0
+        for names, run in groupby(forms):  # equal forms usually stand together
+            end = start + len(list(run))
+            by_names[names].add(objects.values[start:end], objects.owners[start:end])
+            start = end
+        for names, some in by_names.items():
+            self._of_one_form(names, some, within, custom)
+
+    def _of_one_form(self, names: tuple[str, ...], objects: _Values, within: str, custom: bool) -> None:
+        fields = fields_of(names, within=within, custom=custom)
+        if fields.may_be_table:
+            self.found.update(objects.owners)
+            return
+        if fields.values:
+            for name in fields.labels:
+                self.found.update(map(objects.owners.__getitem__, _with_secret_label(objects.values, name)))
+        if len(objects.values) > FEW:
+            self._columns(names, fields, objects, within)
+            return
+        for each, owner in zip(objects.values, objects.owners, strict=True):
+            self._object(names, fields, list(each.values()), owner, within, custom)
+
+    def _columns(self, names: tuple[str, ...], fields: Fields, objects: _Values, within: str) -> None:
+        owners = objects.owners
+        columns = zip(*map(dict.values, objects.values), strict=True)
+        for name, each, column in zip(names, fields.each, columns, strict=False):
+            kinds = set(map(type, column))
+            if each.is_named and not (each.is_only_place and kinds <= _NESTED):
+                self.found.update(owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
+            elif kinds == _TEXT:
+                self._search(column, owners)
+            elif not kinds <= SCALARS:
+                self._below[holder_of(holder_below(within, name)), each.is_custom].add(column, owners)
+
+    def _object(
+        self, names: tuple[str, ...], fields: Fields, values: list[Any], owner: int, within: str, custom: bool
+    ) -> None:
+        kinds = list(map(type, values))
+        for at in fields.named:
+            is_holder = fields.each[at].is_only_place and kinds[at] in _NESTED
+            if not (is_holder or _is_empty(values[at])):
+                self.found.add(owner)
+                return
+        texts = list(compress(values, map(is_, kinds, repeat(str))))
+        self._texts.add(texts, repeat(owner, len(texts)))
+        for at in compress(range(len(kinds)), map(_NESTED.__contains__, kinds)):
+            holder = "" if at in fields.plain else holder_of(holder_below(within, names[at]))
+            self._below[holder, fields.each[at].is_custom].add((values[at],), (owner,))
 
 
 def _with_secret_label(objects: Sequence[dict[str, Any]], name: str) -> Iterable[int]:
@@ -126,14 +172,3 @@ def _is_empty(value: Any) -> bool:
 @lru_cache(maxsize=2048)
 def _is_kind_of_secret(label: str) -> bool:
     return (place_kind(label) or label_kind(label)) is not None
-
-
-def _lists(lists: Sequence[list[Any]], within: str, custom: bool, depth: int) -> set[int]:
-    lengths = list(map(len, lists))
-    found: set[int] = set()
-    if pairs.LENGTH in lengths:
-        found.update(at for at, each in enumerate(lists) if pairs.may_be_pair(each) and _secrets_among({each[0]}))
-    ends = list(accumulate(lengths))
-    elements = list(chain.from_iterable(lists))
-    found.update(bisect_right(ends, at) for at in suspects(elements, within=within, custom=custom, depth=depth + 1))
-    return found

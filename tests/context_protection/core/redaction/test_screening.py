@@ -57,6 +57,9 @@ def as_object(elements: list[Any]) -> dict[str, Any]:
 @example([{"garage": {"code": 4711}}] * 5, Visibility())
 @example([{"notes": "left of the mill " * 100 + "the door code is 4711"}] * 5, Visibility())
 @example([{"garage": ["4711"]}] * 5, Visibility())
+@example([1, 2, 3, {"name": "Door code", "value": "4711"}], Visibility())
+@example([{"customFields": {"code 1": "x71y"}}] * 9, Visibility())
+@example([{"a": 1}] * 4 + [{"b": [[{"notes": "Door code: 4711"}]]}], Visibility())
 @example([{"garage": {"en": "4711"}}, {"garage": "4711"}, {"garage": 4711}, {"garage": None}] * 2, Visibility())
 @example([{"columns": ["guest", "Door code"], "rows": [["Ada", "4711"]]}] * 5, Visibility())
 def test_the_same_is_found_as_by_searching_each_element(value: Any, visibility: Visibility):
