@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from context_protection.core.tokens.run_counter import Prices, RunCounter
-from context_protection.core.tokens.runs import run_pattern
+from context_protection.core.tokens.runs import inner_pattern, run_pattern
 
 Trie = dict[str | None, Any]
 
@@ -216,7 +216,8 @@ def load_counter() -> RunCounter:
     internals if it is not the version that this module was written for.
     """
     ctok = _ctok()
-    counter = RunCounter(run_pattern(ctok.letters, ctok.ideographs), ctok.price, ctok.normalized)
+    kinds = ctok.letters, ctok.ideographs
+    counter = RunCounter(run_pattern(*kinds), inner_pattern(*kinds), ctok.price, ctok.normalized)
     whole, by_runs = ctok.count(KNOWN_TEXT), counter.count(KNOWN_TEXT)
     if not whole == by_runs == KNOWN_COUNT:
         raise ValueError(f"its check text costs {whole} tokens, {by_runs} by runs, instead of {KNOWN_COUNT}")

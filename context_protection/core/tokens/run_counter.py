@@ -84,12 +84,18 @@ class Prices(dict[str, int]):
 
 class RunCounter:
     """Counts a text as the sum of its runs' prices. `normalized` returns a text as the tokenizer reads it. `pattern`
-    cuts such a text into runs without omitting a character. `price` returns the tokens of a run, always the same for
-    equal runs.
+    cuts such a text into runs without omitting a character. `inner`: see inner_pattern. `price` returns the tokens of a
+    run, always the same for equal runs.
     """
 
-    def __init__(self, pattern: re.Pattern[str], price: Callable[[str], int], normalized: Callable[[str], str]) -> None:
-        self.pattern = pattern
+    def __init__(
+        self,
+        pattern: re.Pattern[str],
+        inner: re.Pattern[str],
+        price: Callable[[str], int],
+        normalized: Callable[[str], str],
+    ) -> None:
+        self.pattern, self._inner = pattern, inner
         self._prices, self._normalized = Prices(price), normalized
 
     def count(self, text: str) -> int:
@@ -109,11 +115,20 @@ class RunCounter:
         return self.count(text)
 
     def _tokens(self, text: str) -> int:
-        text = self._normalized(text)
+        text, inner = self._without_inner(self._normalized(text))
         runs, quotes = self.pattern.findall(text), len(OPENING_QUOTE.findall(text))
-        if len(runs) > PRICED_RUNS and len(set(runs)) > PRICED_RUNS:
-            return self._sum_sampled(runs) + quotes
-        return self._sum(runs) + quotes
+        if len(runs) + len(inner) > PRICED_RUNS and len({*runs, *inner}) > PRICED_RUNS:
+            return self._sum_sampled([*runs, *inner]) + quotes
+        return self._sum(runs) + self._sum(inner) + quotes
+
+    def _without_inner(self, text: str) -> tuple[str, str]:
+        """The text without the characters that are runs of their own whatever is around them, and those characters."""
+        if text.isascii():
+            return text, ""
+        parts = self._inner.split(text)  # other text, the first of a row, the others of the row, other text, …
+        inner = "".join(parts[2::3])
+        del parts[2::3]
+        return "".join(parts), inner
 
     def _sum(self, runs: Iterable[str]) -> int:
         return sum(map(self._prices.__getitem__, runs))

@@ -25,9 +25,7 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
     because `re` gets them wrong before Python 3.11.5 (gh-106052). Optional groups are written `(?:…|)`, which `re`
     matches faster than `(?:…)?` and `{0,3}`: this saves 10 % of the time of a count.
     """
-    letter, ideograph = rf"[A-Za-z{letters}{_MARKS}]", rf"[{ideographs}{_SURROGATES}]"
-    sign = rf"[^A-Za-z{letters}{_MARKS}{ideographs}{_SURROGATES}0-9\s]"
-    space = r"[\ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\x1c-\x1f]"
+    letter, ideograph, sign, space = _classes(letters, ideographs)
     newline = r"[\t\n\r\f\v\x85\u3000]"
     number = rf"[0-9]{{1,3}}(?:{space}(?={letter})|)"
     more = rf"{space}{sign}{{1,16}}"
@@ -47,4 +45,22 @@ def run_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
         | (?:{newline}{{1,16}}{space}{{0,16}}|{space}{{1,16}})(?:{signs}|)
         """,
         re.VERBOSE,
+    )
+
+
+def inner_pattern(letters: str, ideographs: str) -> re.Pattern[str]:
+    """A pattern for a row of ideographs, with single signs between them: its first ideograph, and all others. Each of
+    the others is a run of its own, whatever is around it, so a text is counted without them in half of the time. An
+    ideograph before a space is none of them."""
+    _, ideograph, sign, space = _classes(letters, ideographs)
+    return re.compile(rf"({ideograph})({ideograph}*(?:{sign}{ideograph}+)*)(?!{space})")
+
+
+def _classes(letters: str, ideographs: str) -> tuple[str, str, str, str]:
+    """Letters, ideographs, signs and spaces, as sets of a regular expression."""
+    return (
+        rf"[A-Za-z{letters}{_MARKS}]",
+        rf"[{ideographs}{_SURROGATES}]",
+        rf"[^A-Za-z{letters}{_MARKS}{ideographs}{_SURROGATES}0-9\s]",
+        r"[\ \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\x1c-\x1f]",
     )

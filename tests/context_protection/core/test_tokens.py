@@ -28,6 +28,7 @@ from context_protection.core.cache_budget import Cache, CacheBudget
 from context_protection.core.tokens import MARGIN, ClaudeRuler, claude, ctok_vocabulary, run_counter
 from context_protection.core.tokens.ctok_vocabulary import Ctok, load_counter
 from context_protection.core.tokens.run_counter import Prices, RunCounter
+from context_protection.core.tokens.runs import OPENING_QUOTE, inner_pattern
 
 # ---- texts of every class, made of nothing but a seed ---------------------------------------------
 
@@ -361,6 +362,23 @@ def test_no_part_of_unicode_is_counted_too_low_by_the_margin_of_the_cap() -> Non
             assert claude.count(text) * MARGIN >= exact(text), text[:20]
 
 
+EAST_ASIAN = st.lists(
+    st.sampled_from([*"中文한국かナ，。、！a1é ' \n\"😀𠀀", "it's", "  ", "\u3000"]), max_size=40
+).map("".join)
+
+
+@given(EAST_ASIAN)
+@example("中文 a 中文 中文，中文。a文, 文 文1文")
+@example("中文， 中文 '中' a")
+@example("，中 文a")
+@example("中——文……文")
+def test_rows_of_ideographs_cost_what_their_runs_cost_one_by_one(text: str) -> None:
+    normal = ruled().normalized(text)
+    one_by_one = sum(map(ruled().price, counter().pattern.findall(normal))) + len(OPENING_QUOTE.findall(normal))
+
+    assert counter().count(text) == one_by_one
+
+
 @pytest.mark.parametrize("kind", LONG_RUNS)
 def test_a_long_run_costs_in_proportion_to_its_length(kind: str) -> None:
     text = LONG_RUNS[kind]
@@ -379,7 +397,8 @@ def test_of_a_text_that_is_all_but_noise_only_some_runs_are_priced(codes: range)
         return 1 + ord(run[0]) % 3
 
     noise = "".join(map(chr, seeded(7).choices(codes, k=100_000)))
-    counted = RunCounter(counter().pattern, price, str).count(noise)
+    inner = inner_pattern(ruled().letters, ruled().ideographs)
+    counted = RunCounter(counter().pattern, inner, price, str).count(noise)
     assert counted == pytest.approx(sum(1 + ord(character) % 3 for character in noise), rel=0.02)
     assert len(asked) <= 2 * run_counter.SAMPLED_RUNS
 
