@@ -68,12 +68,10 @@ def _suspects_of_many(texts: Set[str]) -> set[str]:
     """Those of the texts that are suspects. The others are first searched together for the words that every secret has
     beside it, unless they are long."""
     found = set(filter(may_be_document, texts))  # a name in a document may be escaped
-    others = [text for text in texts - found if len(text) >= SHORTEST and _may_hold_name_and_value(text)]
-    if not others:
-        return found
-    long = [text for text in others if len(text) > LONG_TEXT]
+    others = texts - found if found else texts
     short = [text for text in others if len(text) <= LONG_TEXT]
-    alone = long + list(map(short.__getitem__, indexes_with_terms(short)))
+    long = [text for text in others if len(text) > LONG_TEXT] if len(short) < len(others) else []
+    alone = [*long, *map(short.__getitem__, indexes_with_terms(short))]
     with_secrets = {text for text in alone if redact_text(text)[1]}
     _remember(text for text in short if text not in with_secrets)
     return found | with_secrets

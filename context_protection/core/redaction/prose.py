@@ -91,15 +91,16 @@ def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
 def indexes_with_terms(texts: Sequence[str]) -> set[int]:
     """The indexes of the texts in which redact_text may find something: those with a term, a camel case name, or the
     name of a header. One search of all texts takes a fraction of the time. No term goes beyond the end of a line."""
-    lines = list(map(folded, map(composed, texts)))
-    ends = list(accumulate(len(line) + 1 for line in lines))
-    low = "\n".join(lines)
-    matches = terms.in_words(low)
-    found = {bisect_right(ends, match.start()) for match in matches if not _is_in_path(low, *match.span())}
-    if _changes_case("\n".join(texts)):
+    joined = "\n".join(texts)
+    if (normal := composed(joined)) is not joined:
+        joined, texts = normal, list(map(composed, texts))
+    ends = list(accumulate(map((1).__add__, map(len, texts))))
+    low = folded(joined)
+    found = {bisect_right(ends, each.start()) for each in terms.in_words(low) if not _is_in_path(low, *each.span())}
+    if _changes_case(joined):
         found.update(at for at, text in enumerate(texts) if _changes_case(text))
     if any(word in low for word in _IN_HEADERS):
-        found.update(at for at, line in enumerate(lines) if any(word in line for word in _IN_HEADERS))
+        found.update(at for at, text in enumerate(texts) if any(word in folded(text) for word in _IN_HEADERS))
     return found
 
 

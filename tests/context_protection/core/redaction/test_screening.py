@@ -83,6 +83,8 @@ PIECES = ("the door code is 4711", "door code", "code", "4711", "wifi", "pass", 
 @example(["a", "myDoorCode: 4711"])
 @example(["a", "Tu\u0308rcode: 4711"])
 @example(["a\nb\nc", "the door code is 4711", "doorCode: 4711"])
+@example(["a", "AUTHORIZATION: Basic Abcd1234efgh", "b"])
+@example(["é", "Cle\u0301 7", "the door code is 4711"])
 def test_texts_searched_together_are_those_with_secrets(texts: list[str]):
     found = {at for at, text in enumerate(texts) if redact_text(text)[1]}
     assert found <= indexes_with_terms(texts)
