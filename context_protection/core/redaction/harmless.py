@@ -72,7 +72,7 @@ def _suspects_of_many(texts: Set[str]) -> set[str]:
     short = [text for text in others if len(text) <= LONG_TEXT]
     long = [text for text in others if len(text) > LONG_TEXT] if len(short) < len(others) else []
     alone = [*long, *map(short.__getitem__, indexes_with_terms(short))]
-    with_secrets = {text for text in alone if redact_text(text)[1]}
+    with_secrets = {text for text in alone if _may_hold_name_and_value(text) and redact_text(text)[1]}
     _remember(text for text in short if text not in with_secrets)
     return found | with_secrets
 

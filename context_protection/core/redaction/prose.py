@@ -89,8 +89,9 @@ def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def indexes_with_terms(texts: Sequence[str]) -> set[int]:
-    """The indexes of the texts in which redact_text may find something: those with a term, a camel case name, or the
-    name of a header. One search of all texts takes a fraction of the time. No term goes beyond the end of a line."""
+    """The indexes of the texts in which redact_text may find something: those with a term, alone or in a camel case
+    name, or with the name of a header. One search of all texts takes a fraction of the time. No term goes beyond the
+    end of a line."""
     joined = "\n".join(texts)
     if (normal := composed(joined)) is not joined:
         joined, texts = normal, list(map(composed, texts))
@@ -98,10 +99,17 @@ def indexes_with_terms(texts: Sequence[str]) -> set[int]:
     low = folded(joined)
     found = {bisect_right(ends, each.start()) for each in terms.in_words(low) if not _is_in_path(low, *each.span())}
     if _changes_case(joined):
-        found.update(at for at, text in enumerate(texts) if _changes_case(text))
+        found |= _indexes_with_camel_case_terms(texts)
     if any(word in low for word in _IN_HEADERS):
         found.update(at for at, text in enumerate(texts) if any(word in folded(text) for word in _IN_HEADERS))
     return found
+
+
+def _indexes_with_camel_case_terms(texts: Sequence[str]) -> set[int]:
+    names = [(at, text[slice(*span)]) for at, text in enumerate(texts) for span in _names_in_camel_case(text)]
+    ends = list(accumulate(len(name) + 1 for _, name in names))
+    low = folded("\n".join(name for _, name in names))
+    return {names[bisect_right(ends, match.start())][0] for match in terms.IN_CAMEL_CASE.finditer(low)}
 
 
 def _spans(text: str) -> list[Span]:

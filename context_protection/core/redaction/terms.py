@@ -163,19 +163,18 @@ def _places(low: str) -> list[int]:
 
 @cache
 def _openings() -> BytesAhoCorasick:
-    """Finds how a term may begin, behind a space: with its first word, if it has no other, else with the first word and
-    a space or the second word. Opening 0 is that of a mark, which begins at the bracket."""
+    """Finds how a term may begin, behind a space: with its first word, or its first two, with up to two spaces between
+    them. Opening 0 is that of a mark, which begins at the bracket."""
     openings = dict.fromkeys(opening for term in _IN_TEXTS for opening in _openings_of(term))
     return BytesAhoCorasick([_OPENING_OF_MARK, *openings], implementation=Implementation.DFA)
 
 
 def _openings_of(term: str) -> Iterator[bytes]:
     first, *others = term.split(_SPACE)
-    if not others:
-        yield f" {first}".encode()
+    if others:
+        yield from (f" {first}{between}{others[0]}".encode() for between in ("", " ", "  "))
     else:
-        yield f" {first} ".encode()
-        yield f" {first}{others[0]}".encode()
+        yield f" {first}".encode()
 
 
 def term_of(match: re.Match[str]) -> Term | None:
