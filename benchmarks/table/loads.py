@@ -73,13 +73,15 @@ class Effort:
     calls: int
 
     async def measure(self, loads: Mapping[str, Load]) -> dict[str, LoadBlocks]:
-        """All connections of a load are closed before those of the next load are opened."""
-        found = {name: LoadBlocks() for name in loads}
+        """All connections of a load are closed before those of the next load are opened. Every other round goes through
+        the loads in reverse, because the first block of a round costs up to 5 % more."""
+        found, order = {name: LoadBlocks() for name in loads}, list(loads.items())
         for load in loads.values():
             await self._block(load, WARM_CALLS, LoadBlocks())
         for _ in range(self.blocks):
-            for name, load in loads.items():
+            for name, load in order:
                 await self._block(load, self.calls, found[name])
+            order.reverse()
         return found
 
     async def _block(self, load: Load, calls: int, blocks: LoadBlocks) -> None:

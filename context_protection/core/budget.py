@@ -26,8 +26,8 @@ TYPICAL_MARGIN = 1.5
 # A text whose `tokens.typical` is between the hard cap times these factors is counted in full at once, because a sample
 # would most likely not decide whether it fits.
 NEAR_LEAST, NEAR_MOST = 0.8, 1.15
-# If the repeated words of a body are counted, its upper bound falls by at most this factor.
-MOST_REPEATED = 2
+# A tighter upper bound of a body is usually above a simple one divided by this factor.
+MOST_TIGHTENED = 2
 # Claude's clients move longer results out of the context, whatever their token count, unless the tool declares a
 # higher limit.
 MAX_CHARS = 49_000
@@ -178,12 +178,12 @@ def _claude_figure(data: bytes, policy: Policy, operation: str) -> int:
 
 def _surely_fits(data: bytes, policy: Policy) -> bool:
     enough = int(policy.hard_cap / tokens.MARGIN)
-    if len(data) > enough * MOST_REPEATED:  # the bound of a text is at least its length
+    if len(data) > enough * MOST_TIGHTENED:  # the bound of a text is at least its length
         return False
     most = tokens.most_tokens(data)
-    if most is None or most > enough * MOST_REPEATED:
+    if most is None or most > enough * MOST_TIGHTENED:
         return False
-    return most <= enough or tokens.tighter(data, most, enough, tokens.claude) <= enough
+    return most <= enough or tokens.tighter_bound(data, most, enough, tokens.claude) <= enough
 
 
 def claude_tokens(data: bytes, cap: int) -> int:

@@ -8,12 +8,12 @@ from typing import Any
 import orjson
 
 from context_protection.core.budget import dumps
+from context_protection.core.digits import as_zeros
 
 # orjson would round integers beyond 64 bits: those with 20 digits, or with a sign and 19. To find them, all digits are
 # translated to 0 and a run of zeros is searched for: a regular expression takes longer than parsing. If only every
 # sixth byte is read, such a run still has three digits. Most documents have no three in a row then, and need not be
 # read as a whole. A long run in a fraction, or alone in a text, has another character before it than a number.
-_EACH_DIGIT_AS_0 = bytes(ord("0") if chr(each).isdigit() and each < 128 else each for each in range(256))
 _RUN = b"0" * 19
 _NUMBERS = (b"-" + _RUN, *(before + _RUN + b"0" for before in (b":", b",", b"[", b" ", b"\n", b"\r", b"\t")))
 _STEP, _DIGITS_AT_STEPS = 6, b"000"
@@ -49,9 +49,9 @@ def loads(data: bytes) -> Any:
 
 
 def _may_have_long_number(data: bytes) -> bool:
-    if _DIGITS_AT_STEPS not in data[::_STEP].translate(_EACH_DIGIT_AS_0):
+    if _DIGITS_AT_STEPS not in as_zeros(data[::_STEP]):
         return False
-    digits = data.translate(_EACH_DIGIT_AS_0)
+    digits = as_zeros(data)
     return _RUN in digits and (digits.startswith(_RUN) or any(map(digits.__contains__, _NUMBERS)))
 
 

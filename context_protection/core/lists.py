@@ -24,7 +24,6 @@ from context_protection.core.page_forms import (
     TABLE,
     FormRequest,
     PageForm,
-    as_items,
     as_table,
     may_condense,
     page_form,
@@ -297,9 +296,7 @@ class _Pager:
                 "fields": field_selection.ALL,
             }
             row["detailsAvailable"] = self.request.hints(self.request.result_operation, arguments)
-        return replace(
-            form, rows=[row], meta={**form.meta, "kind": "preview"}, layout=as_items, summarized=True, written=None
-        )
+        return form.with_only(row, {**form.meta, "kind": "preview"})
 
     @cached_property
     def condensed_first(self) -> Mapping[str, Any]:
@@ -310,7 +307,7 @@ class _Pager:
     def first_row_named(self, form: PageForm) -> PageForm:
         """Only the id of the first row, because its preview or the names in `meta` exceed the hard cap."""
         row = {"id": summaries.reduced(self.condensed_first.get("id"), "id", self.policy)}
-        return replace(form, rows=[row], meta={"kind": "preview"}, layout=as_items, summarized=True, written=None)
+        return form.with_only(row, {"kind": "preview"})
 
     def body(self, form: PageForm, count: int) -> Body:
         more = count < len(self.page.positions) or self.page.more

@@ -52,6 +52,10 @@ class PageForm:
     summarized: bool = False
     written: Sequence[bytes] | None = None
 
+    def with_only(self, row: Mapping[str, Any], meta: Mapping[str, Any]) -> "PageForm":
+        """The form of a page with this row alone, in place of all others."""
+        return replace(self, rows=[row], meta=meta, layout=as_items, summarized=True, written=None)
+
     def written_rows(self) -> Sequence[bytes]:
         return dumps_each(self.rows) if self.written is None else self.written
 

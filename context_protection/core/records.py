@@ -212,7 +212,7 @@ class _FirstAnswer:
         baseline = self.baseline()
         handle = self.whole_snapshot.id if self.record.shape.is_canonical and self.whole_snapshot.is_stored else None
         fields = self.request.fields or field_selection.ALL
-        written = dumps(value)
+        written = self.written if value is self.value else dumps(value)
         snapshot = self.snapshots.begin(self.new_snapshot(written, fields, note, handle))
         body = _part(value, written, snapshot, self.request, self.policy, self.snapshots)
         envelope = _envelope(

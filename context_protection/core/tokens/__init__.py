@@ -11,14 +11,14 @@ up. That takes 3 to 7 ms per 100 KB, and is within 1 % of ctok on 99 % of texts.
     claude.count(text)       reads every run                      before an answer near the hard cap is sent
     claude.estimate(text)    reads some slices of a long text     to choose a path: whole, page or store
     most_tokens(data)        counts bytes, capitals and spaces    to see that an answer is surely within the hard cap
-    tighter(…)               counts digits and repeated words     to see the same of a larger answer
+    tighter_bound(…)         counts digits and repeated words     to see the same of a larger answer
     learned.tokens(…)        weighs bytes, by earlier counts      for telemetry of answers that surely fit
     exact(text)              runs ctok itself                     to audit the others, off the hot path
 """
 
 from typing import Final
 
-from context_protection.core.tokens.bounds import most_tokens, tighter
+from context_protection.core.tokens.bounds import most_tokens, tighter_bound
 from context_protection.core.tokens.ctok_vocabulary import exact
 from context_protection.core.tokens.estimator import guarded, most_by_bytes, typical
 from context_protection.core.tokens.learned_rates import LearnedRates
@@ -38,7 +38,7 @@ __all__ = [
     "learned",
     "most_by_bytes",
     "most_tokens",
-    "tighter",
+    "tighter_bound",
     "typical",
 ]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
+from context_protection.core.digits import as_zeros
 from context_protection.core.tokens.rulers import Ruler
 
 # Tokens that a character may cost in addition to one for each of its bytes. A token has at least one byte, or is a
@@ -37,17 +38,16 @@ _LAST: Final = 2_000
 
 
 # Three digits in a row are one token.
-_DIGIT_AS_0: Final = bytes(ord("0") if each in b"0123456789" else each for each in range(256))
-_DIGITS: Final = b"000"
+_THREE_DIGITS: Final = b"000"
 
 
-def tighter(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
+def tighter_bound(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
     """A tighter bound than `most`, the result of most_tokens. Counts digits by threes, then words from the end of the
     text, with all their repetitions, until the bound is at most `enough`. Takes 10 µs, and 2 µs for each word, in
     13 KB."""
     if not ruler.counts:
         return most
-    most -= (len(_DIGITS) - 1) * data.translate(_DIGIT_AS_0).count(_DIGITS)
+    most -= (len(_THREE_DIGITS) - 1) * as_zeros(data).count(_THREE_DIGITS)
     for word in sorted(set(_WORD.findall(data[-_LAST:])), key=len, reverse=True):
         if most <= enough:
             break

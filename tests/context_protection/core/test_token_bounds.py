@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.budget import dumps
-from context_protection.core.tokens import ClaudeRuler, claude, exact, most_tokens, tighter
+from context_protection.core.tokens import ClaudeRuler, claude, exact, most_tokens, tighter_bound
 
 ALPHABETS = (
     "etaoinshrdlu",
@@ -61,7 +61,7 @@ def test_no_json_has_more_tokens_than_its_tighter_bound(rows: list[dict[str, obj
     data = dumps(rows)
     most = most_tokens(data)
     if most is not None:
-        bound = tighter(data, most, 0, claude)
+        bound = tighter_bound(data, most, 0, claude)
         assert max(exact(data.decode()), claude.count(data.decode())) <= bound <= most
 
 
@@ -69,22 +69,22 @@ def test_counted_words_bring_the_bound_of_a_list_down():
     data = dumps([{"guestName": f"Guest {n}", "departureDate": "2026-01-02", "totalPrice": n} for n in range(200)])
     most = most_tokens(data)
     assert most is not None
-    least, enough = tighter(data, most, 0, claude), most - 100
+    least, enough = tighter_bound(data, most, 0, claude), most - 100
     assert least < 0.8 * most
-    assert least < tighter(data, most, enough, claude) <= enough  # one word is enough
+    assert least < tighter_bound(data, most, enough, claude) <= enough  # one word is enough
 
 
 def test_three_digits_in_a_row_count_once():
     data = dumps([{"n": 123_456_789, "m": 1234}] * 50)
     most = most_tokens(data)
     assert most is not None
-    assert tighter(data, most, most, claude) == most - 2 * (3 + 1) * 50
+    assert tighter_bound(data, most, most, claude) == most - 2 * (3 + 1) * 50
 
 
 def test_without_the_vocabulary_words_are_not_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("context_protection.core.tokens.rulers.load_counter", _fails)
     data = dumps([{"guestName": 1}] * 9)
-    assert tighter(data, 1000, 0, ClaudeRuler()) == 1000
+    assert tighter_bound(data, 1000, 0, ClaudeRuler()) == 1000
 
 
 def _fails() -> None:
