@@ -73,7 +73,7 @@ def _suspects_of_many(texts: Set[str]) -> set[str]:
     long = [text for text in others if len(text) > LONG_TEXT] if len(short) < len(others) else []
     alone = [*long, *map(short.__getitem__, indexes_with_terms(short))]
     with_secrets = {text for text in alone if _may_hold_name_and_value(text) and redact_text(text)[1]}
-    _remember(text for text in short if text not in with_secrets)
+    _remember(set(short).difference(with_secrets) if with_secrets else short)
     return found | with_secrets
 
 

@@ -98,18 +98,27 @@ def indexes_with_terms(texts: Sequence[str]) -> set[int]:
     ends = list(accumulate(map((1).__add__, map(len, texts))))
     low = folded(joined)
     found = {bisect_right(ends, each.start()) for each in terms.in_words(low) if not _is_in_path(low, *each.span())}
-    if _changes_case(joined):
-        found |= _indexes_with_camel_case_terms(texts)
+    found.update(_indexes_with_camel_case_terms(texts, list(_with_case_change(joined, ends))))
     if any(word in low for word in _IN_HEADERS):
         found.update(at for at, text in enumerate(texts) if any(word in folded(text) for word in _IN_HEADERS))
     return found
 
 
-def _indexes_with_camel_case_terms(texts: Sequence[str]) -> set[int]:
-    names = [(at, text[slice(*span)]) for at, text in enumerate(texts) for span in _names_in_camel_case(text)]
+def _with_case_change(joined: str, ends: Sequence[int]) -> Iterator[int]:
+    """The indexes of the joined texts that have a change of case. `ends`: where each text ends, behind its divider."""
+    cases = _cases(joined)
+    at = cases.find(_CASE_CHANGE_IN_CASES)
+    while at >= 0:
+        index = bisect_right(ends, at)
+        yield index
+        at = cases.find(_CASE_CHANGE_IN_CASES, ends[index])
+
+
+def _indexes_with_camel_case_terms(texts: Sequence[str], among: Sequence[int]) -> Iterator[int]:
+    names = [(at, texts[at][slice(*span)]) for at in among for span in _names_in_camel_case(texts[at])]
     ends = list(accumulate(len(name) + 1 for _, name in names))
     low = folded("\n".join(name for _, name in names))
-    return {names[bisect_right(ends, match.start())][0] for match in terms.IN_CAMEL_CASE.finditer(low)}
+    return (names[bisect_right(ends, match.start())][0] for match in terms.IN_CAMEL_CASE.finditer(low))
 
 
 def _spans(text: str) -> list[Span]:
@@ -141,7 +150,7 @@ def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
             continue
         if (term := terms.term_of(match)) and not _is_part_of_another_name(text, low, term):
             yield term
-    for start, end in _names_in_camel_case(text):
+    for start, end in _names_in_camel_case(text) if _CASE_CHANGE_IN_CASES in _cases(text) else ():
         if candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
             yield from _terms_in_camel_case(text, low, start, end)
 
@@ -161,8 +170,6 @@ def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) ->
 
 def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
     """Like _CAMEL_CASE.finditer, but faster, because that would try every letter of the text."""
-    if not _changes_case(text):
-        return
     at = 0
     while hump := _CASE_CHANGE.search(text, at + 1):
         before = hump.start() - 1
@@ -175,9 +182,9 @@ def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
         yield name.span()
 
 
-def _changes_case(text: str) -> bool:
-    """Whether _CASE_CHANGE is in the text, in a fifth of the time."""
-    return _CASE_CHANGE_IN_CASES in text.encode("latin-1", "replace").translate(_CASES)
+def _cases(text: str) -> bytes:
+    """The case of each character, to look for a change in a fifth of the time of _CASE_CHANGE."""
+    return text.encode("latin-1", "replace").translate(_CASES)
 
 
 def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Term]:

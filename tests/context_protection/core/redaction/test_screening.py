@@ -85,6 +85,7 @@ PIECES = ("the door code is 4711", "door code", "code", "4711", "wifi", "pass", 
 @example(["a\nb\nc", "the door code is 4711", "doorCode: 4711"])
 @example(["a", "AUTHORIZATION: Basic Abcd1234efgh", "b"])
 @example([*(f"leftTurn {n}" for n in range(20)), "doorCode: 4711", *(f"rightTurn {n}" for n in range(20))])
+@example(["leftTurn 7", "myDoorCode: 4711"])
 @example(["é", "Cle\u0301 7", "the door code is 4711"])
 def test_texts_searched_together_are_those_with_secrets(texts: list[str]):
     found = {at for at, text in enumerate(texts) if redact_text(text)[1]}
