@@ -187,8 +187,12 @@ def _is_code(leaf: Leaf) -> bool:
     """Whether the field is a code: `number` and `orderNumber: "A-17"` identify; `bedroomsNumber: 4` is a count."""
     if leaf.last == VERSION:  # only a release's version is a code; others count changes or are the API's
         return leaf.words == (VERSION,) and leaf.kinds <= {"text", "opaque"} and not leaf.is_constant
-    counts = leaf.kinds == {"number"} and len(leaf.words) > 1 and all(value < 1000 for value in leaf.filled)
+    counts = leaf.kinds == {"number"} and len(leaf.words) > 1 and all(map(_may_be_count, leaf.filled))
     return leaf.last in CODES and NOT_A_CODE.isdisjoint(leaf.words) and not counts
+
+
+def _may_be_count(value: Any) -> bool:
+    return isinstance(value, (int, float)) and value < 1000  # only the first values are surely numbers
 
 
 def _is_amount(leaf: Leaf) -> bool:

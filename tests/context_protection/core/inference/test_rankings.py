@@ -90,3 +90,11 @@ def test_an_enumeration_is_a_choice_unless_its_name_says_more():
     assert roles({"color": "red"}, enumerations=said)["color"] is Role.CHOICE
     assert roles({"status": "red"}, enumerations=said)["status"] is Role.STATE
     assert roles({"price": "9.50"}, enumerations=said)["price"] is Role.AMOUNT
+
+
+@pytest.mark.parametrize("other", ["1e400", "many", [1], {"a": 1}, None])
+def test_numbers_may_be_followed_by_anything_else(other: Any):
+    records = [{"id": f"of-{n}", "orderNumber": n % 7} for n in range(FEW)]
+
+    assert roles(*records)["orderNumber"] is Role.PLAIN
+    assert "orderNumber" in roles(*records, {"id": "of-the-last", "orderNumber": other})
