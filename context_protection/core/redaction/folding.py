@@ -48,13 +48,12 @@ def folded(text: str) -> str:
         text = _FRENCH_QUOTES.sub(r" «\1» ", text)  # the spaces inside the quotes move outside
     if text.isascii():
         return text.lower()
-    plain = _plain(text)
-    low = plain.lower()
-    return low if len(low) == len(text) else plain
+    return _plain(text).lower()  # the table has the one letter whose lower case is longer
 
 
 def _plain(text: str) -> str:
-    """`text.translate(_TABLE)`, in a tenth of the time for a text with few such characters."""
+    """Equal to `text.translate(_TABLE)`. Takes a tenth to a half of the time, unless the text has many different such
+    characters."""
     found = set(_IN_TABLE.findall(text))
     if len(found) > _MOST_REPLACED:
         return text.translate(_TABLE)

@@ -15,7 +15,15 @@ from context_protection.core.redaction.findings import MARK, Finding, mark
 from context_protection.core.redaction.folding import folded
 from context_protection.core.redaction.harmless import SHORTEST, may_hold_secret
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
-from context_protection.core.redaction.objects import SCALARS_AND_TEXTS, Fields, ObjectField, fields_of, holder_of
+from context_protection.core.redaction.objects import (
+    EXAMINABLE,
+    NESTED,
+    SCALARS_AND_TEXTS,
+    Fields,
+    ObjectField,
+    fields_of,
+    holder_of,
+)
 from context_protection.core.redaction.prose import redact_text
 from context_protection.core.redaction.screening import suspects
 from context_protection.core.redaction.visibility import POLICY, STANDARD, Visibility
@@ -29,8 +37,6 @@ _SCHEMA = word_set(
     """
 )
 _TYPES = word_set("string number integer boolean array object null")
-_NESTED = frozenset({dict, list})
-_EXAMINABLE = SCALARS_AND_TEXTS | _NESTED
 FEWEST = 4  # elements of a list, or fields of an object, that are screened together
 ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, except after a scheme such as Bearer
 _WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
@@ -79,7 +85,7 @@ class _SecretSearch:
             self._table(node, path)
         first = len(self.stack)
         kinds = list(map(type, node.values()))
-        are_screened = not (withheld or masked or reveal or len(node) < FEWEST) and _EXAMINABLE.issuperset(kinds)
+        are_screened = not (withheld or masked or reveal or len(node) < FEWEST) and EXAMINABLE.issuperset(kinds)
         every = zip(node.items(), fields.each, strict=True)
         for (name, below), field in self._examined(node, kinds, fields, custom) if are_screened else every:
             if withheld and name in withheld:
@@ -92,7 +98,7 @@ class _SecretSearch:
                         continue
                 elif kind in SCALARS_AND_TEXTS:
                     continue
-                elif kind in _NESTED and not (masked or reveal):
+                elif kind in NESTED and not (masked or reveal):
                     self.stack.append((below, (path, name), holder_below(within, name), field.is_custom))
                     continue
             if below is None or below is True or below is False or below == "" or name in masked:
@@ -114,7 +120,7 @@ class _SecretSearch:
         `kinds`: the types of all values."""
         items, values, places = list(node.items()), list(node.values()), range(len(kinds))
         texts = list(compress(places, map(is_, kinds, repeat(str))))
-        nested = set(compress(places, map(_NESTED.__contains__, kinds)))
+        nested = set(compress(places, map(NESTED.__contains__, kinds)))
         alike = [] if self.visibility.withheld else sorted(nested & fields.plain)
         found = nested.difference(alike) | fields.named
         of_texts = harmless.suspects_among(list(map(values.__getitem__, texts)))

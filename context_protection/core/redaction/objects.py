@@ -18,6 +18,8 @@ _SMALL = 24  # fields; in a larger object, a field about a lock says nothing abo
 _LARGE = 200  # fields; a larger object is a map whose keys are data, so its result is not cached
 SCALARS = frozenset({int, float, bool, type(None)})
 SCALARS_AND_TEXTS = SCALARS | {str}
+NESTED = frozenset({dict, list})
+EXAMINABLE = SCALARS_AND_TEXTS | NESTED  # the types of parsed JSON; other values are searched one by one
 
 
 @dataclass(frozen=True, slots=True)

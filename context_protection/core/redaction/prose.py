@@ -93,8 +93,9 @@ def indexes_with_terms(texts: Sequence[str]) -> set[int]:
     name, or with the name of a header. One search of all texts takes a fraction of the time. No term goes beyond the
     end of a line."""
     joined = "\n".join(texts)
-    if (normal := composed(joined)) is not joined:
-        joined, texts = normal, list(map(composed, texts))
+    if composed(joined) is not joined:  # each text alone, because others may change as well, and have another length
+        texts = list(map(composed, texts))
+        joined = "\n".join(texts)
     ends = list(accumulate(map((1).__add__, map(len, texts))))
     low = folded(joined)
     found = {bisect_right(ends, each.start()) for each in terms.in_words(low) if not _is_in_path(low, *each.span())}

@@ -13,10 +13,10 @@ from typing import Any
 
 from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
-from context_protection.core.redaction.objects import SCALARS, Fields, fields_of, holder_of
+from context_protection.core.redaction.objects import EXAMINABLE, NESTED, SCALARS, Fields, fields_of, holder_of
 
 _TEXT = frozenset({str})
-_NESTED = frozenset({dict, list})
+DEEPEST = 20  # levels that are screened; all deeper values are searched, since each level below screens its own again
 FEW = 8  # objects with the same fields that are examined one by one, and their texts together with those of others
 
 
@@ -38,6 +38,9 @@ class _Values:
     def __init__(self, values: Iterable[Any] = (), owners: Iterable[int] = ()) -> None:
         self.values, self.owners = list(values), list(owners)
 
+    def pairs(self) -> Iterable[tuple[Any, int]]:
+        return zip(self.values, self.owners, strict=True)
+
     def add(self, values: Iterable[Any], owners: Iterable[int]) -> None:
         self.values.extend(values)
         self.owners.extend(owners)
@@ -54,10 +57,14 @@ class _Screening:
 
     def run(self, elements: Sequence[Any], within: str, custom: bool) -> None:
         self._screen(_Values(elements, range(len(elements))), within, custom)
-        while self._below:
+        for _ in range(DEEPEST):
+            if not self._below:
+                break
             level, self._below = self._below, defaultdict(_Values)
             for (holder, is_custom), each in level.items():
                 self._screen(each, holder, is_custom)
+        for each in self._below.values():
+            self.found.update(owner for value, owner in each.pairs() if type(value) not in SCALARS)
         if self._texts.values:
             self._search(self._texts.values, self._texts.owners)
 
@@ -85,9 +92,7 @@ class _Screening:
         lengths = list(map(len, lists.values))
         if pairs.LENGTH in lengths:
             self.found.update(
-                owner
-                for each, owner in zip(lists.values, lists.owners, strict=True)
-                if pairs.may_be_pair(each) and _secrets_among({each[0]})
+                owner for each, owner in lists.pairs() if pairs.may_be_pair(each) and _secrets_among({each[0]})
             )
         owners = chain.from_iterable(map(repeat, lists.owners, lengths))
         self._below[within, custom].add(chain.from_iterable(lists.values), owners)
@@ -117,33 +122,34 @@ class _Screening:
         if len(objects.values) > FEW:
             self._columns(names, fields, objects, within)
             return
-        for each, owner in zip(objects.values, objects.owners, strict=True):
-            self._object(names, fields, list(each.values()), owner, within, custom)
+        for each, owner in objects.pairs():
+            self._object(names, fields, list(each.values()), owner, within)
 
     def _columns(self, names: tuple[str, ...], fields: Fields, objects: _Values, within: str) -> None:
         owners = objects.owners
         columns = zip(*map(dict.values, objects.values), strict=True)
         for name, each, column in zip(names, fields.each, columns, strict=False):
             kinds = set(map(type, column))
-            if each.is_named and not (each.is_only_place and kinds <= _NESTED):
+            if each.is_named and not (each.is_only_place and kinds <= NESTED):
                 self.found.update(owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
             elif kinds == _TEXT:
                 self._search(column, owners)
             elif not kinds <= SCALARS:
                 self._below[holder_of(holder_below(within, name)), each.is_custom].add(column, owners)
 
-    def _object(
-        self, names: tuple[str, ...], fields: Fields, values: list[Any], owner: int, within: str, custom: bool
-    ) -> None:
+    def _object(self, names: tuple[str, ...], fields: Fields, values: list[Any], owner: int, within: str) -> None:
         kinds = list(map(type, values))
+        if not EXAMINABLE.issuperset(kinds):
+            self.found.add(owner)
+            return
         for at in fields.named:
-            is_holder = fields.each[at].is_only_place and kinds[at] in _NESTED
+            is_holder = fields.each[at].is_only_place and kinds[at] in NESTED
             if not (is_holder or _is_empty(values[at])):
                 self.found.add(owner)
                 return
         texts = list(compress(values, map(is_, kinds, repeat(str))))
         self._texts.add(texts, repeat(owner, len(texts)))
-        for at in compress(range(len(kinds)), map(_NESTED.__contains__, kinds)):
+        for at in compress(range(len(kinds)), map(NESTED.__contains__, kinds)):
             holder = "" if at in fields.plain else holder_of(holder_below(within, names[at]))
             self._below[holder, fields.each[at].is_custom].add((values[at],), (owner,))
 

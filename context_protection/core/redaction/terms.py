@@ -9,7 +9,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from context_protection.core.name_words import word_set
 from context_protection.core.redaction import vocabulary
-from context_protection.core.redaction.findings import MARK
+from context_protection.core.redaction.findings import MARK, mark
 from context_protection.core.redaction.folding import folded
 from context_protection.core.redaction.late_pattern import LatePattern
 from context_protection.core.redaction.vocabulary import Terms
@@ -128,7 +128,7 @@ _IN_TEXTS = [
     )
     for term in _each(table)
 ]
-# The first letters of all terms: a lookahead for them skips other words quickly.
+# The first letters of all terms: a lookahead for them skips other words of camel case names quickly.
 _BEGINNING = 5
 _beginnings = _alternation(term.partition(_SPACE)[0][:_BEGINNING] for term in _IN_TEXTS)
 _HALVES = rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}|(?P<half_code>{_code})s?"
@@ -140,25 +140,29 @@ _FIELD = LatePattern(rf"(?<![a-z0-9]){_without_layout(_secrets(f'(?:{_own}|{_fie
 
 # Every byte but lower case letters and digits becomes a space.
 _SEPARATED = bytes(each if each in b"abcdefghijklmnopqrstuvwxyz0123456789" else ord(" ") for each in range(256))
-_OPENING_OF_MARK = b"[withheld: ".translate(_SEPARATED)
+_OPENING_OF_MARK = mark("")[:-1].encode().translate(_SEPARATED)
+_LONGEST_OPENING = 3 + max(map(len, _IN_TEXTS))  # with the space before it, and two in place of one
+WINDOW = 1 << 16  # characters that are examined at once, to bound memory
 
 
 def in_words(low: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
-    """The terms that are words of a folded text, and its redaction marks. Finds what the regular expression alone would
-    find, in a fifth of the time."""
+    """The terms that are words of a folded text, and its redaction marks: what IN_WORDS.finditer finds, but in a
+    fraction of the time if they are few."""
     end = len(low) if end is None else end
     behind = start
-    for at in _places(low[start:end]):
-        if start + at >= behind and (match := IN_WORDS.match(low, start + at, end)):
-            behind = match.end()
-            yield match
+    for window in range(start, end, WINDOW):
+        for at in _places(low[window : min(window + WINDOW + _LONGEST_OPENING, end)]):
+            if window + at >= behind and (match := IN_WORDS.match(low, window + at, end)):
+                behind = match.end()
+                yield match
 
 
 def _places(low: str) -> list[int]:
-    """The places where a term or a mark may begin, in order."""
+    """The places within the first WINDOW characters where a term or a mark may begin, in order."""
     separated = b" " + low.encode("latin-1", "replace").translate(_SEPARATED)  # a byte for each character
     found = _openings().find_matches_as_indexes(separated, overlapping=True)
-    return sorted({start if opening else max(0, start - 1) for opening, start, _ in found})
+    places = {start if opening else start - 1 for opening, start, _ in found}
+    return sorted(place for place in places if place < WINDOW)
 
 
 @cache

@@ -25,6 +25,12 @@ from context_protection.core.tokens.runs import OPENING_QUOTE
 # 0.5 % off on base64, 3 % at worst. Pricing a run takes 2 to 10 µs, so a new text takes at most 60 ms per 100 KB.
 PRICED_RUNS: Final = 7_000
 SAMPLED_RUNS: Final = 4_096
+# Characters that decide whether a text is Chinese, and how many Chinese ones there are for each other of East Asia.
+SAMPLED_CHARS: Final = 2_000
+MOSTLY: Final = 3
+_BYTES: Final = bytes(range(256))
+_NOT_CHINESE: Final = _BYTES.translate(None, bytes(range(0xE4, 0xEA)))  # the first bytes of Han
+_NOT_KANA_OR_HANGUL: Final = _BYTES.translate(None, bytes([0xE3, *range(0xEA, 0xEE)]))  # 0xE3: also "。" and "、"
 # Prices are charged to the budget in blocks of BLOCK bytes. A generation takes about 1 / GENERATIONS of the budget.
 BLOCK: Final = 1 << 14
 GENERATIONS: Final = 16
@@ -82,6 +88,13 @@ class Prices(dict[str, int]):
             self._paid = 0
 
 
+def _is_chinese(data: bytes) -> bool:
+    """Whether nearly all characters of East Asia are Chinese ones. Other texts have short rows of ideographs, so they
+    are counted faster with the pattern of all runs."""
+    chinese = len(data.translate(None, _NOT_CHINESE))
+    return chinese > MOSTLY * len(data.translate(None, _NOT_KANA_OR_HANGUL))
+
+
 class RunCounter:
     """Counts a text as the sum of its runs' prices. `normalized` returns a text as the tokenizer reads it. `pattern`
     cuts such a text into runs without omitting a character. `inner`: see inner_pattern. `price` returns the tokens of a
@@ -123,7 +136,7 @@ class RunCounter:
 
     def _without_inner(self, text: str) -> tuple[str, str]:
         """The text without the characters that are runs of their own whatever is around them, and those characters."""
-        if text.isascii():
+        if text.isascii() or not _is_chinese(text[:SAMPLED_CHARS].encode("utf-8", "surrogatepass")):
             return text, ""
         parts = self._inner.split(text)  # other text, the first of a row, the others of the row, other text, …
         inner = "".join(parts[2::3])

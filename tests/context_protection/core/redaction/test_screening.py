@@ -1,5 +1,6 @@
 """A list or an object is redacted as if each of its elements or fields had been searched."""
 
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from context_protection.core.redaction import Visibility, harmless, json_values, may_name_secret, redact
 from context_protection.core.redaction.prose import indexes_with_terms, redact_text
-from context_protection.core.redaction.screening import suspects
+from context_protection.core.redaction.screening import DEEPEST, suspects
 
 NAMES = ("id", "name", "notes", "doorCode", "value", "label", "code", "smartLock", "entry", "customFields", "columns",
          "rows", "pin", "wifi", "é", "address", "garage", "tur")  # fmt: skip
@@ -85,6 +86,8 @@ PIECES = ("the door code is 4711", "door code", "code", "4711", "wifi", "pass", 
 @example(["a\nb\nc", "the door code is 4711", "doorCode: 4711"])
 @example(["a", "AUTHORIZATION: Basic Abcd1234efgh", "b"])
 @example([*(f"leftTurn {n}" for n in range(20)), "doorCode: 4711", *(f"rightTurn {n}" for n in range(20))])
+@example(["Cafe\u0301 7", "\u1112\u1161\u11ab" * 40, "the door code is 4711", "plain words"])
+@example(["Cafe\u0301 7", "\u0958" * 60, "the door code is 4711"])
 @example(["leftTurn 7", "myDoorCode: 4711"])
 @example(["é", "Cle\u0301 7", "the door code is 4711"])
 def test_texts_searched_together_are_those_with_secrets(texts: list[str]):
@@ -168,3 +171,30 @@ def test_an_object_in_which_no_name_may_denote_a_secret_has_only_secrets_in_text
 def test_the_arguments_of_most_calls_name_no_secret():
     assert not may_name_secret({"guest": "the door code is 4711", "page": 7, "isPaid": None})
     assert may_name_secret({"doorCode": 7})
+
+
+def test_texts_that_grow_or_shrink_when_composed_hide_no_secret_beside_them():
+    others = ["\u1112\u1161\u11ab" * 20 + " 1", "\u0958" * 60 + " 2", "left of the mill " * 6]
+    for n, _ in enumerate(others):
+        row = {"notes": [f"Cafe\u0301 {n}", *others, f"The door code is 47{n}"]}
+        assert str(redact(row)[0]).count("[withheld: door code]") == 1
+
+
+def test_levels_that_are_too_deep_are_searched_one_by_one():
+    def nested(levels: int, leaf: Any) -> Any:
+        return leaf if levels == 0 else {"a": nested(levels - 1, leaf), "b": 1}
+
+    assert [*suspects([nested(DEEPEST, {"a": 1})] * 5, within="", custom=False)] == []
+    assert sorted(suspects([1, nested(DEEPEST + 1, {"a": 1}), 1, 1], within="", custom=False)) == [1]
+    deep = [{"a": n} for n in range(5)] + [nested(3 * DEEPEST, {"notes": "the door code is 4711"})]
+    assert "4711" not in str(redact(deep)[0])
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_values_of_other_types_are_searched_one_by_one(count: int):
+    class Words(str):
+        __slots__ = ()
+
+    for other in (OrderedDict(doorCode="4711"), Words("the door code is 4711")):
+        rows = [{"n": {"a": other}}] * count + [{"n": {"a": 1}}] * 4
+        assert str(redact(rows)[0]).count("4711") == 0

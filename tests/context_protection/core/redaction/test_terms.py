@@ -36,6 +36,16 @@ def test_the_terms_of_a_text_are_those_that_the_pattern_finds(text: str, start: 
     assert [(match.span(), match.lastgroup) for match in found] == [(each.span(), each.lastgroup) for each in plainly]
 
 
+@pytest.mark.parametrize("filler", range(0, 64, 3))
+def test_terms_between_two_windows_are_found(filler: int) -> None:
+    low = "z" * (terms.WINDOW - 64 + filler) + " a smart lock [withheld: door code] w lan door code keypad " * 3
+
+    plainly = [match.span() for match in terms.IN_WORDS.finditer(low)]
+
+    assert [match.span() for match in terms.in_words(low)] == plainly
+    assert [match.span() for match in terms.in_words(low, 7)] == plainly
+
+
 @pytest.mark.parametrize("word", ["door", "smart lock", "wi-fi", "w-lan", "pin", "apikey"])
 def test_a_term_is_found_wherever_it_stands(word: str) -> None:
     for text in (word, f"{word} x", f"x {word}", f"x. {word}", f"x\n{word}", f"中{word}", f"({word})"):
