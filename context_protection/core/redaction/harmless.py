@@ -19,6 +19,7 @@ _DIVIDER = re.compile("[ :=>\n\t\u00a0]").search
 _DIVIDERS = " :=>\n\t\u00a0"
 _ASCII_DIGITS_AND_QUOTES = "0123456789\"'"
 _BETWEEN = "\x00"  # joins texts: neither a divider nor a digit, letter or quote
+_STARTS_OF_DOCUMENTS = tuple(_BETWEEN + each[0] for each in sorted(DOCUMENTS))
 
 # The rows of a list have many short texts in common. Only texts without a secret are cached.
 known: set[str] = set()
@@ -50,31 +51,48 @@ def redacted(text: str) -> tuple[str, tuple[str, ...]]:
     return changed, kinds
 
 
+def may_have_suspects(texts: Iterable[str]) -> bool:
+    """A quick test of all texts at once."""
+    joined = _joined(texts)
+    return _has_divider_and_sign(joined) or _may_have_documents(joined)
+
+
 def suspects_among(texts: Sequence[str]) -> Sequence[int]:
     """The indexes of the texts that hold a secret or may be JSON documents."""
-    joined = _BETWEEN.join(texts)
-    if not _has_divider_and_sign(joined) and "{" not in joined and "[" not in joined:
+    joined = _joined(texts)
+    has_documents = _may_have_documents(joined)
+    if not has_documents and not _has_divider_and_sign(joined):
         return ()
     unknown = set(texts) - known
-    found = _suspects_of_many(unknown) if len(unknown) >= MANY else set(filter(_is_suspect, unknown))
+    if len(unknown) < MANY:
+        found = set(filter(_is_suspect, unknown))
+    else:
+        documents = set(filter(may_be_document, unknown)) if has_documents else set()
+        found = documents | _secrets_of_many(unknown - documents)  # a name in a document may be escaped
     return [at for at, text in enumerate(texts) if text in found] if found else ()
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return _BETWEEN + _BETWEEN.join(texts)
+
+
+def _may_have_documents(joined: str) -> bool:
+    return any(map(joined.__contains__, _STARTS_OF_DOCUMENTS))
 
 
 def _is_suspect(text: str) -> bool:
     return len(text) >= SHORTEST and (may_be_document(text) or bool(redacted(text)[1]))
 
 
-def _suspects_of_many(texts: Set[str]) -> set[str]:
-    """Those of the texts that are suspects. The others are first searched together for the words that every secret has
+def _secrets_of_many(texts: Set[str]) -> set[str]:
+    """Those of the texts that hold a secret. They are first searched together for the words that every secret has
     beside it, unless they are long."""
-    found = set(filter(may_be_document, texts))  # a name in a document may be escaped
-    others = texts - found if found else texts
-    short = [text for text in others if len(text) <= LONG_TEXT]
-    long = [text for text in others if len(text) > LONG_TEXT] if len(short) < len(others) else []
+    short = [text for text in texts if len(text) <= LONG_TEXT]
+    long = [text for text in texts if len(text) > LONG_TEXT] if len(short) < len(texts) else []
     alone = [*long, *map(short.__getitem__, indexes_with_terms(short))]
-    with_secrets = {text for text in alone if _may_hold_name_and_value(text) and redact_text(text)[1]}
-    _remember(set(short).difference(with_secrets) if with_secrets else short)
-    return found | with_secrets
+    found = {text for text in alone if _may_hold_name_and_value(text) and redact_text(text)[1]}
+    _remember(set(short).difference(found) if found else short)
+    return found
 
 
 def _remember(texts: Iterable[str]) -> None:

@@ -3,7 +3,8 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import not_
 
 from context_protection.core.redaction import codes, phrases, terms
 from context_protection.core.redaction.candidates import Candidates
@@ -26,13 +27,11 @@ REACH = REPETITION_REACH + 400
 
 _DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
 _LETTERS_BEFORE = 80  # the longest first word of a camel case name
-_CASE_CHANGE = re.compile("[A-Z](?<=[a-z0-9][A-Z])")
-# The same by bytes: a capital letter becomes A, a small one or a digit becomes a, any other byte a space.
+# Maps a capital letter to A, a small one or a digit to a, and any other byte to a space.
 _CASES = (
     bytes(ord("A" if chr(each).isupper() else "a" if chr(each).isalnum() else " ") for each in range(128)) + b" " * 128
 )
-_CASE_CHANGE_IN_CASES = b"aA"
-_WORD_SO_FAR = re.compile(r"[A-Za-z0-9]*\Z")
+_CASE_CHANGE = b"aA"
 _CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
 # How far from a name its value may be.
 _BEFORE_NAME, _BEHIND_NAME = 130, 210  # characters
@@ -49,6 +48,7 @@ _AUTHORIZATION = re.compile(
     r"(?P<value>(?=[^\s]*\d)[a-z0-9._~+/=-]{6,})"
 )
 _IN_HEADERS = ("authorization", "authorisation", "bearer")
+_HEADER = re.compile("|".join(_IN_HEADERS))
 _LIST_OF_CODES = re.compile(
     rf"(?<![a-z])(?:(?P<of>[a-z]+)[ _'-]{{1,2}})?(?:{phrases.CODE_NAMES})(?![a-z])"
     rf"(?: ?[:=-]| (?:{phrases.COPULA})(?![a-z]))"
@@ -90,8 +90,20 @@ def redact_text(text: str) -> tuple[str, tuple[str, ...]]:
 
 def indexes_with_terms(texts: Sequence[str]) -> set[int]:
     """The indexes of the texts in which redact_text may find something: those with a term, alone or in a camel case
-    name, or with the name of a header. One search of all texts takes a fraction of the time. No term goes beyond the
-    end of a line."""
+    name, or with the name of a header. One search of all texts takes a fraction of the time. Those in ASCII are
+    searched apart from the others, which take longer."""
+    are_ascii = list(map(str.isascii, texts))
+    found: set[int] = set()
+    for each_is_chosen in (are_ascii, list(map(not_, are_ascii))):
+        chosen = list(compress(texts, each_is_chosen))
+        if chosen and (indexes := _indexes_with_terms(chosen)):
+            places = list(compress(range(len(texts)), each_is_chosen))
+            found.update(map(places.__getitem__, indexes))
+    return found
+
+
+def _indexes_with_terms(texts: Sequence[str]) -> set[int]:
+    """Searches the lines of all texts at once. No term goes beyond the end of a line."""
     joined = "\n".join(texts)
     if composed(joined) is not joined:  # each text alone, because others may change as well, and have another length
         texts = list(map(composed, texts))
@@ -99,27 +111,18 @@ def indexes_with_terms(texts: Sequence[str]) -> set[int]:
     ends = list(accumulate(map((1).__add__, map(len, texts))))
     low = folded(joined)
     found = {bisect_right(ends, each.start()) for each in terms.in_words(low) if not _is_in_path(low, *each.span())}
-    found.update(_indexes_with_camel_case_terms(texts, list(_with_case_change(joined, ends))))
-    if any(word in low for word in _IN_HEADERS):
-        found.update(at for at, text in enumerate(texts) if any(word in folded(text) for word in _IN_HEADERS))
+    found.update(bisect_right(ends, start) for start in _names_with_terms(joined, low))
+    if any(map(low.__contains__, _IN_HEADERS)):
+        found.update(bisect_right(ends, each.start()) for each in _HEADER.finditer(low))
     return found
 
 
-def _with_case_change(joined: str, ends: Sequence[int]) -> Iterator[int]:
-    """The indexes of the joined texts that have a change of case. `ends`: where each text ends, behind its divider."""
-    cases = _cases(joined)
-    at = cases.find(_CASE_CHANGE_IN_CASES)
-    while at >= 0:
-        index = bisect_right(ends, at)
-        yield index
-        at = cases.find(_CASE_CHANGE_IN_CASES, ends[index])
-
-
-def _indexes_with_camel_case_terms(texts: Sequence[str], among: Sequence[int]) -> Iterator[int]:
-    names = [(at, texts[at][slice(*span)]) for at in among for span in _names_in_camel_case(texts[at])]
-    ends = list(accumulate(len(name) + 1 for _, name in names))
-    low = folded("\n".join(name for _, name in names))
-    return (names[bisect_right(ends, match.start())][0] for match in terms.IN_CAMEL_CASE.finditer(low))
+def _names_with_terms(text: str, low: str) -> Iterator[int]:
+    """Where the camel case names with a term start."""
+    names = list(_names_in_camel_case(text))
+    ends = list(accumulate(1 + end - start for start, end in names))
+    joined = "\n".join(low[start:end] for start, end in names)
+    return (names[bisect_right(ends, match.start())][0] for match in terms.IN_CAMEL_CASE.finditer(joined))
 
 
 def _spans(text: str) -> list[Span]:
@@ -135,7 +138,7 @@ def _spans(text: str) -> list[Span]:
                 if value in found:
                     break  # the values after it were found with it
                 found[value] = term.kind
-    if any(word in low for word in _IN_HEADERS):
+    if any(map(low.__contains__, _IN_HEADERS)):
         found |= {header.span("value"): "token" for header in _AUTHORIZATION.finditer(low)}
     spans = [(start, end, kind) for (start, end), kind in found.items()]
     return _merged(spans + _repeated(low, spans)) if spans else []
@@ -151,7 +154,7 @@ def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
             continue
         if (term := terms.term_of(match)) and not _is_part_of_another_name(text, low, term):
             yield term
-    for start, end in _names_in_camel_case(text) if _CASE_CHANGE_IN_CASES in _cases(text) else ():
+    for start, end in _names_in_camel_case(text):
         if candidates.are_between(start - _BEFORE_NAME, end + _BEHIND_NAME):
             yield from _terms_in_camel_case(text, low, start, end)
 
@@ -170,22 +173,17 @@ def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) ->
 
 
 def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
-    """Like _CAMEL_CASE.finditer, but faster, because that would try every letter of the text."""
+    """The spans of the names: like _CAMEL_CASE.finditer, but faster, because that would try every letter of the
+    text."""
+    cases = text.encode("latin-1", "replace").translate(_CASES)  # a byte for each character
     at = 0
-    while hump := _CASE_CHANGE.search(text, at + 1):
-        before = hump.start() - 1
-        if word := _WORD_SO_FAR.search(text, max(at, before - _LETTERS_BEFORE), before):
-            name = _CAMEL_CASE.match(text, word.start())
-        if word is None or name is None:
-            at = hump.end()
-            continue
-        at = name.end()
-        yield name.span()
-
-
-def _cases(text: str) -> bytes:
-    """The case of each character, to look for a change in a fifth of the time of _CASE_CHANGE."""
-    return text.encode("latin-1", "replace").translate(_CASES)
+    while (change := cases.find(_CASE_CHANGE, at)) >= 0:
+        earliest = max(at, change - _LETTERS_BEFORE)
+        start = max(earliest, cases.rfind(b" ", earliest, change) + 1)
+        name = _CAMEL_CASE.match(text, start)
+        at = name.end() if name else change + len(_CASE_CHANGE)
+        if name:
+            yield name.span()
 
 
 def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Term]:

@@ -17,7 +17,8 @@ from context_protection.core.redaction.objects import EXAMINABLE, NESTED, SCALAR
 
 _TEXT = frozenset({str})
 DEEPEST = 20  # levels that are screened; all deeper values are searched, since each level below screens its own again
-FEW = 8  # objects with the same fields that are examined one by one, and their texts together with those of others
+FEW = 8  # objects with the same fields that are examined one by one
+AT_ONCE = 4096  # texts that are searched together, to bound memory
 
 
 def suspects(elements: Sequence[Any], *, within: str, custom: bool) -> Collection[int]:
@@ -65,8 +66,9 @@ class _Screening:
                 self._screen(each, holder, is_custom)
         for each in self._below.values():
             self.found.update(owner for value, owner in each.pairs() if type(value) not in SCALARS)
-        if self._texts.values:
-            self._search(self._texts.values, self._texts.owners)
+        for start in range(0, len(self._texts.values), AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            self._search(self._texts.values[some], self._texts.owners[some])
 
     def _screen(self, each: _Values, within: str, custom: bool) -> None:
         kinds = set(map(type, each.values))
@@ -76,13 +78,17 @@ class _Screening:
                 are_chosen = list(map(is_, map(type, each.values), repeat(kind)))
                 some = _Values(compress(each.values, are_chosen), compress(each.owners, are_chosen))
             if kind is str:
-                self._search(some.values, some.owners)
+                self._add(some.values, some.owners)
             elif kind is dict:
                 self._objects(some, within, custom)
             elif kind is list:
                 self._lists(some, within, custom)
             else:
                 self.found.update(some.owners)
+
+    def _add(self, texts: Sequence[str], owners: Sequence[int]) -> None:
+        if harmless.may_have_suspects(texts):
+            self._texts.add(texts, owners)
 
     def _search(self, texts: Sequence[str], owners: Sequence[int]) -> None:
         if found := harmless.suspects_among(texts):
@@ -133,7 +139,7 @@ class _Screening:
             if each.is_named and not (each.is_only_place and kinds <= NESTED):
                 self.found.update(owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
             elif kinds == _TEXT:
-                self._search(column, owners)
+                self._add(column, owners)
             elif not kinds <= SCALARS:
                 self._below[holder_of(holder_below(within, name)), each.is_custom].add(column, owners)
 

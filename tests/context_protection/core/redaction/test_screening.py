@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from context_protection.core.redaction import Visibility, harmless, json_values, may_name_secret, redact
 from context_protection.core.redaction.prose import indexes_with_terms, redact_text
-from context_protection.core.redaction.screening import DEEPEST, suspects
+from context_protection.core.redaction.screening import AT_ONCE, DEEPEST, suspects
 
 NAMES = ("id", "name", "notes", "doorCode", "value", "label", "code", "smartLock", "entry", "customFields", "columns",
          "rows", "pin", "wifi", "é", "address", "garage", "tur")  # fmt: skip
@@ -107,6 +107,19 @@ def test_a_document_in_a_text_is_searched_each_time():
     for _ in range(2):
         assert "4711" not in str(redact(rows)[0])
     assert "4711" not in str(redact(rows[0])[0])
+
+
+def test_a_document_is_found_beside_plain_texts():
+    document = '["door_code","x4711"]'  # without a divider
+    for at in (0, 5):
+        rows = [{"notes": document if n == at else f"Lane{n}"} for n in range(9)]
+        assert "4711" not in str(redact(rows)[0])
+
+
+def test_a_text_is_searched_after_many_others():
+    count = 2 * AT_ONCE + 1
+    rows = [{"notes": f"Mill Lane {n}"} for n in range(count)] + [{"notes": "the door code is 4711"}]
+    assert [*suspects(rows, within="", custom=False)] == [count]
 
 
 def test_a_long_text_is_searched_beside_short_ones():

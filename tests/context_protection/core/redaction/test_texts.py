@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from context_protection.core.redaction import REACH, redact_text
+from context_protection.core.redaction import REACH, prose, redact_text
 from context_protection.core.redaction.prose import _merged
 from tests.context_protection.core.redaction.harmless import sentences
 
@@ -351,3 +351,16 @@ def test_the_time_grows_with_the_text(piece: str):
     started = time.perf_counter()
     redact_text(f"door code{piece * (50_000 // len(piece))}")
     assert time.perf_counter() - started < 60
+
+
+@given(
+    st.lists(
+        st.sampled_from(("door", "Code", "HTTP", "7", "_", "-", " ", "é", "门", "\n", "x" * 79, "aB")), max_size=12
+    )
+)
+@example(["x" * 79, "x", "aB"])
+@example(["x" * 79, "x" * 79, "aB", "x" * 79, "x" * 79, "Code"])
+@example(["aB", "aB", "_", "aB"])
+def test_camel_case_names_are_those_of_the_pattern(pieces: list[str]):
+    text = "".join(pieces)
+    assert [*prose._names_in_camel_case(text)] == [each.span() for each in prose._CAMEL_CASE.finditer(text)]
