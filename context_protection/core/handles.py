@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from context_protection.core import list_queries, records, short_texts, text_traits, tokens
-from context_protection.core.budget import Body, render
+from context_protection.core.budget import Body, dumps, render
 from context_protection.core.cursors import NewSnapshot, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument, store_unavailable
 from context_protection.core.inference import proposals
@@ -21,9 +21,13 @@ from context_protection.core.results import result_tables, text_lines
 from context_protection.core.results.tabulation import Column, Tabulated, tabulate
 from context_protection.core.withheld_fields import MASK
 
-HANDLE = "handle"
+HANDLE, HINT = "handle", "detailsAvailable"
 MAX_TOKENS = 220  # of an answer with columns, as Claude counts; what `meta` notes may alone take more
 MAX_COLUMNS = 24
+# Counted in place of a handle and of a hint, because the number of columns must not depend on chance, nor on the form
+# that a transport gives to hints (law 4): a handle with the most tokens, and more tokens than most hints have.
+COSTLY_HANDLE = b"7rZ3cC_Z6ZkXY_Gm"
+HINT_TOKENS = 45
 SAMPLED = 20  # rows that give the examples, and the types of undeclared columns
 EXAMPLE_CHARS = 16
 UP_TO_MINUTES = len("2026-11-20 12:00")  # characters of a timestamp in an example
@@ -147,9 +151,17 @@ def _body(result: _StoredResult, policy: Policy, operation: str) -> Body:
     shown = min(len(table), MAX_COLUMNS)
     while True:
         body = _with_columns(table[:shown], len(table) - shown, result, policy, operation)
-        if shown == 0 or tokens.claude.count(body.data.decode()) * tokens.MARGIN <= MAX_TOKENS:
+        if shown == 0 or _most_tokens(body, result) <= MAX_TOKENS:
             return body
         shown -= 1
+
+
+def _most_tokens(body: Body, result: _StoredResult) -> float:
+    data, hint = body.data.replace(result.snapshot.id.encode(), COSTLY_HANDLE), result.note.get(HINT)
+    used = tokens.claude.count(data.decode())
+    if hint is not None:
+        used = max(used, tokens.claude.count(data.replace(dumps(hint), b"").decode()) + HINT_TOKENS)
+    return used * tokens.MARGIN
 
 
 def _is_withheld(name: str, masked: Container[str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.policy import DEFAULTS
@@ -93,6 +93,7 @@ def test_rest_and_mcp_give_the_same_envelope(doors: Doors, call: tuple[str, dict
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(call=calls(one_at_a_time))
+@example(("read_document", {"id": "sync-2026-11.log", "search": "e", "format": "handle"}))
 def test_a_resource_is_the_same_envelope_as_its_tools_answer(doors: Doors, call: tuple[str, dict[str, Any]]):
     operation, arguments = call
     by_tool = doors.mcp(operation, arguments)

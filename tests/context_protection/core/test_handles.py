@@ -1,5 +1,7 @@
 """An answer with a handle stays small, also by the tokenizer's own count."""
 
+import json
+
 import pytest
 
 from context_protection.core import handles, tokens
@@ -23,3 +25,14 @@ def test_a_count_that_is_a_little_too_low_does_not_exceed_the_limit(name: str):
         sizes.append(tokens.claude.count(body))
         assert tokens.exact(body) <= handles.MAX_TOKENS
     assert 0.9 * handles.MAX_TOKENS < max(sizes) <= handles.MAX_TOKENS / tokens.MARGIN
+
+
+@pytest.mark.parametrize("value", ["two words", "three more words", "1 2 3"])
+def test_the_number_of_columns_does_not_depend_on_the_handle(value: str):
+    record = Record({f"field{n}": value for n in range(50)})
+    answers = [
+        json.loads(handles.answer(record, REQUEST, DEFAULTS, Snapshots(DictSnapshots(), Sealer([f"{n:040}"]))).body)
+        for n in range(40)
+    ]
+    assert len({answer["meta"]["resultHandle"] for answer in answers}) == len(answers)
+    assert len({len(answer["columns"]) for answer in answers}) == 1
