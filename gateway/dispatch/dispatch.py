@@ -158,7 +158,7 @@ async def _fetch_and_protect(prepared: PreparedCall) -> Envelope:
     finish = partial(_finish, prepared, payload, fresh_until, fetched.version)
     if not light_work.is_light(prepared, payload, size):
         return await on_thread(limit_key, finish)
-    return await light_work.run(operation.name, finish, lambda work: on_thread(limit_key, work))
+    return await light_work.run(operation.name, size, finish, lambda work: on_thread(limit_key, work))
 
 
 def _finish(

@@ -18,9 +18,9 @@ from gateway.catalog.operation import NativeResult
 from gateway.dispatch.request import PreparedCall
 
 T = TypeVar("T")
-MAX_BYTES = 64 * 1024  # size up to which an upstream's answer counts as small
+MAX_BYTES = 256 * 1024  # size up to which an upstream's answer counts as small
 HEAVY_ARGUMENTS = frozenset({"where", "aggregate"})
-QUICK_SECONDS = 0.01  # processor time up to which work counts as quick; a hostile answer of MAX_BYTES takes up to 0.2
+QUICK_SECONDS = 0.02  # processor time up to which work counts as quick
 # Seconds for which threads protect the answers of an operation that was slow on the event loop. The first pause is
 # short, because a busy machine slows any answer now and then; each further one is twice as long.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
@@ -107,9 +107,12 @@ def _own_seconds() -> float:
 pace = Pace()
 
 
-async def run(name: str, work: Callable[[], T], on_thread: Callable[[Callable[[], T]], Awaitable[T]]) -> T:
+async def run(
+    name: str, size: int | None, work: Callable[[], T], on_thread: Callable[[Callable[[], T]], Awaitable[T]]
+) -> T:
     """Runs work that is usually light, on the event loop if it is quick. `name`: work of the same name is timed
-    together."""
+    together, if it is of about the same `size` (in bytes), so that small answers say nothing about large ones."""
+    name = f"{name} {(size or 0).bit_length()}"
     if pace.is_quick(name):
         with suppress(SynchronousOnlyOperation):  # it blocks after all, for example if the configuration has changed
             return pace.on_loop(name, work)

@@ -59,7 +59,7 @@ class RedactedPages:
         page = await self.source.page(token, size)
         work = partial(self._redacted, page)
         if self.operation and light_work.is_small(page.size):
-            return await light_work.run(f"pages of {self.operation}", work, run_sync)
+            return await light_work.run(f"pages of {self.operation}", page.size, work, run_sync)
         return await run_sync(work)
 
     def _redacted(self, page: SourcePage) -> SourcePage:

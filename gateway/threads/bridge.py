@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from gateway.threads.pool import LONG_SECONDS, WarmThreads
+from gateway.threads.pool import LOOK_SECONDS, WarmThreads
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,7 +42,7 @@ on_callers_thread = contextvars.ContextVar("on_callers_thread", default=False)
 _running: contextvars.ContextVar["Running | None"] = contextvars.ContextVar("running", default=None)
 # The event loop that submitted the thread's work.
 _origin_loop: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("home", default=None)
-LOOK_SECONDS = 0.25  # how often a thread that waits for the event loop checks whether its call was cancelled
+CHECK_SECONDS = 0.25  # how often a thread that waits for the event loop checks whether its call was cancelled
 
 
 class Stopped(Exception):
@@ -116,7 +116,7 @@ def wait_for(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     future = asyncio.run_coroutine_threadsafe(work(), loop)
     try:
         while not future.done():
-            wait([future], timeout=LOOK_SECONDS)
+            wait([future], timeout=CHECK_SECONDS)
             check_wanted()
     except Stopped:
         future.cancel()
@@ -162,11 +162,11 @@ def _do_nothing() -> None:
 
 
 def _reconsider_soon(loop: asyncio.AbstractEventLoop) -> None:
-    """Schedules a check while work is queued, because long work stops counting as running. One timer per event loop
-    checks for all queued work."""
+    """Schedules a check while work is queued, because blocked and long work stops counting as running. One timer per
+    event loop checks for all queued work."""
     if _pool.has_queued_work and loop not in _reconsidering:
         _reconsidering.add(loop)
-        loop.call_later(LONG_SECONDS, _reconsider, loop)
+        loop.call_later(LOOK_SECONDS, _reconsider, loop)
 
 
 def _reconsider(loop: asyncio.AbstractEventLoop) -> None:

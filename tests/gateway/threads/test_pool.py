@@ -6,7 +6,7 @@ from concurrent.futures import wait
 
 import pytest
 
-from gateway.threads.pool import LONG_SECONDS, WarmThreads
+from gateway.threads.pool import LONG_SECONDS, LOOK_SECONDS, WarmThreads
 from tests.patience import PATIENCE
 
 
@@ -82,3 +82,46 @@ def test_few_work_at_once_and_more_while_these_wait_for_something():
     gate.set()
     assert [future.result(PATIENCE) for future in futures] == list(range(6))
     assert not threads.has_queued_work
+
+
+def test_work_that_computes_keeps_other_work_waiting_until_it_is_long():
+    threads, enough = WarmThreads(2, 1, "tests"), threading.Event()
+
+    def compute() -> None:
+        while not enough.is_set():
+            sum(range(1000))
+
+    computing = threads.submit(compute)
+    (worker,) = threads._busy
+
+    def is_running(seconds: float) -> bool:
+        """Whether it counts as running after this time, if it has computed meanwhile."""
+        used, deadline = worker._cpu_seconds(), time.monotonic() + PATIENCE
+        while worker._cpu_seconds() < used + 1e-4:
+            assert time.monotonic() < deadline
+        return worker.is_running(worker.started_at + seconds)
+
+    times = [2 * number * LOOK_SECONDS for number in range(1, 5)]
+    assert [is_running(each) for each in [*times, LONG_SECONDS]] == [True] * 4 + [False]
+    enough.set()
+    computing.result(PATIENCE)
+
+
+def test_work_that_waits_is_blocked_until_it_computes_again():
+    threads, gate, enough = WarmThreads(2, 1, "tests"), threading.Event(), threading.Event()
+
+    def wait_and_compute() -> None:
+        gate.wait(PATIENCE)
+        while not enough.is_set():
+            sum(range(1000))
+
+    waiting = threads.submit(wait_and_compute)
+    (worker,) = threads._busy
+    now, deadline = worker.started_at, time.monotonic() + PATIENCE
+    for is_blocked in (True, False):
+        while worker.is_blocked != is_blocked:
+            assert time.monotonic() < deadline
+            worker.is_running(now := now + 2 * LOOK_SECONDS)
+        gate.set()
+    enough.set()
+    waiting.result(PATIENCE)
