@@ -6,6 +6,7 @@ The answer also has the size and the columns of the result, so that a caller can
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from context_protection.core import list_queries, records, short_texts, text_traits, tokens
 from context_protection.core.budget import Body, dumps, render
@@ -21,12 +22,13 @@ from context_protection.core.results import result_tables, text_lines
 from context_protection.core.results.tabulation import Column, Tabulated, tabulate
 from context_protection.core.withheld_fields import MASK
 
-HANDLE, HINT = "handle", "detailsAvailable"
-MAX_TOKENS = 220  # of an answer with columns, as Claude counts; what `meta` notes may alone take more
+HANDLE, HINT, NOTES = "handle", "detailsAvailable", "notes"
+MAX_TOKENS = 220  # of an answer with columns besides its notes, as Claude counts
 MAX_COLUMNS = 24
-# Counted in place of a handle and of a hint, because the number of columns must not depend on chance, nor on the form
-# that a transport gives to hints (law 4): a handle with the most tokens, and more tokens than most hints have.
+# Counted in place of the handle, because the number of columns must not depend on chance. Few handles have more tokens.
 COSTLY_HANDLE = b"7rZ3cC_Z6ZkXY_Gm"
+# Counted in place of a hint, with the tokens of the call's arguments, because each transport has its own form of hints
+# (law 4).
 HINT_TOKENS = 45
 SAMPLED = 20  # rows that give the examples, and the types of undeclared columns
 EXAMPLE_CHARS = 16
@@ -58,7 +60,7 @@ def answer(payload: Payload | None, request: AnswerRequest, policy: Policy, snap
     result = _stored(payload, request, policy, snapshots)
     if not result.snapshot.is_stored:
         raise store_unavailable(STORE_WAIT)
-    body = _body(result, policy, request.operation)
+    body = _body(result, request, policy)
     return Envelope(
         body=body.data,
         outcome=Outcome.SUMMARIZED,
@@ -142,26 +144,32 @@ def _text(text: Text, request: AnswerRequest, policy: Policy, snapshots: Snapsho
 # -- The answer -------------------------------------------------------------------------------------
 
 
-def _body(result: _StoredResult, policy: Policy, operation: str) -> Body:
+def _body(result: _StoredResult, request: AnswerRequest, policy: Policy) -> Body:
     """The answer with as many columns as fit MAX_TOKENS."""
     masked = {name for row in result.sample for name, value in row.items() if value == MASK}
     columns = [each for each in result.columns if masked.isdisjoint((each.name, each.path))]
     table = [each for each in tabulate(result.sample, columns) if not _is_withheld(each.name, masked)]
     table = _in_order(table, result)
     shown = min(len(table), MAX_COLUMNS)
+    hint_tokens = _hint_tokens(request) if HINT in result.note else 0
     while True:
-        body = _with_columns(table[:shown], len(table) - shown, result, policy, operation)
-        if shown == 0 or _most_tokens(body, result) <= MAX_TOKENS:
+        body = _with_columns(table[:shown], len(table) - shown, result, policy, request.operation)
+        if shown == 0 or (_own_tokens(body, result) + hint_tokens) * tokens.MARGIN <= MAX_TOKENS:
             return body
         shown -= 1
 
 
-def _most_tokens(body: Body, result: _StoredResult) -> float:
-    data, hint = body.data.replace(result.snapshot.id.encode(), COSTLY_HANDLE), result.note.get(HINT)
-    used = tokens.claude.count(data.decode())
-    if hint is not None:
-        used = max(used, tokens.claude.count(data.replace(dumps(hint), b"").decode()) + HINT_TOKENS)
-    return used * tokens.MARGIN
+def _own_tokens(body: Body, result: _StoredResult) -> int:
+    """The tokens of the body without its notes and its hint, with the costly handle."""
+    data = body.data.replace(result.snapshot.id.encode(), COSTLY_HANDLE)
+    for name in result.note.keys() & {HINT, NOTES}:
+        data = data.replace(dumps(result.note[name]), b"")
+    return tokens.claude.count(data.decode())
+
+
+def _hint_tokens(request: AnswerRequest) -> int:
+    """More tokens than most hints have in any form. Some forms quote the arguments as in a URL."""
+    return HINT_TOKENS + tokens.claude.count(quote(" ".join(map(str, request.arguments.values()))))
 
 
 def _is_withheld(name: str, masked: Container[str]) -> bool:

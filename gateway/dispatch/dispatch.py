@@ -156,7 +156,7 @@ async def _fetch_and_protect(prepared: PreparedCall) -> Envelope:
         fresh_until = payload.fresh_until if prepared.request.snapshot is None else 0.0
         size = payload.size
     finish = partial(_finish, prepared, payload, fresh_until, fetched.version)
-    if not light_work.is_light(prepared, payload, size):
+    if not (light_work.is_small(size) and light_work.is_light(prepared, payload)):
         return await on_thread(limit_key, finish)
     return await light_work.run(operation.name, size, finish, lambda work: on_thread(limit_key, work))
 

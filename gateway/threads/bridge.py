@@ -31,9 +31,11 @@ POOL_SIZE = 8
 # process. SQLite computes in this process: with two threads a list takes three times the processor time, and twice as
 # long.
 STEADY = 1 if settings.EMBEDDED_DATABASE else 2
+# How long work counts towards the core size. Work with Postgres waits for it again and again, if only shortly.
+LONG_SECONDS = 0.1 if settings.EMBEDDED_DATABASE else 0.01
 STOP_SECONDS = 5.0  # how long the database may take to accept a request to cancel a query
 STOP_PAUSES = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)  # seconds after each such request
-_pool = WarmThreads(POOL_SIZE, STEADY, "sluice")
+_pool = WarmThreads(POOL_SIZE, STEADY, "sluice", long_seconds=LONG_SECONDS)
 _stopping = WarmThreads(2, 2, "stopping")
 _reconsidering: WeakSet[asyncio.AbstractEventLoop] = WeakSet()  # event loops with a pending `_reconsider`
 

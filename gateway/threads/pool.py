@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
@@ -22,7 +23,6 @@ LOOK_SECONDS = 0.01  # how often a thread's processor time is read
 # A thread that uses less until the next look is blocked. One that waits for the GIL uses more (8 µs were measured),
 # because it wakes every 5 ms to ask for its turn.
 LEAST_USED = 3e-6  # seconds of processor time
-LONG_SECONDS = 0.1  # work that has run this long no longer keeps other work waiting
 
 
 class _Worker:
@@ -33,8 +33,9 @@ class _Worker:
     def __init__(self) -> None:
         self.inbox: SimpleQueue[Work] = SimpleQueue()
         self._clock: int | None = None
+        self._used = 0.0
 
-    def know(self, thread: threading.Thread) -> None:
+    def read_clock_of(self, thread: threading.Thread) -> None:
         if thread.ident is not None and hasattr(time, "pthread_getcpuclockid"):
             self._clock = time.pthread_getcpuclockid(thread.ident)
 
@@ -43,26 +44,29 @@ class _Worker:
         self._used, self.is_blocked = self._cpu_seconds(), False
         self.inbox.put(work)
 
-    def is_running(self, now: float) -> bool:
+    def is_running(self, now: float, long_seconds: float) -> bool:
         if now - self.looked_at > LOOK_SECONDS:
             used = self._cpu_seconds()
             self.is_blocked = used - self._used < LEAST_USED
             self.looked_at, self._used = now, used
-        return not self.is_blocked and now - self.started_at < LONG_SECONDS
+        return not self.is_blocked and now - self.started_at < long_seconds
 
     def _cpu_seconds(self) -> float:
-        """The processor time of the thread; 0 where the system does not tell it."""
-        return 0.0 if self._clock is None else time.clock_gettime(self._clock)
+        """The processor time of the thread; unchanged if the system does not tell it, or if the thread is gone."""
+        if self._clock is not None:
+            with suppress(OSError):
+                return time.clock_gettime(self._clock)
+        return self._used
 
 
 class WarmThreads(Executor):
     """At most `max_threads` daemon threads, of which at most `core_size` run at once. A thread that is blocked, or has
-    worked for longer than LONG_SECONDS, does not count as running.
+    worked for longer than `long_seconds`, does not count as running.
 
     Queued work starts when a thread finishes, or when `reconsider` finds that a thread no longer counts as running."""
 
-    def __init__(self, max_threads: int, core_size: int, name: str) -> None:
-        self.max_threads, self.core_size, self.name = max_threads, core_size, name
+    def __init__(self, max_threads: int, core_size: int, name: str, *, long_seconds: float = LOOK_SECONDS) -> None:
+        self.max_threads, self.core_size, self.name, self.long_seconds = max_threads, core_size, name, long_seconds
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
@@ -88,21 +92,26 @@ class WarmThreads(Executor):
         """Starts queued work as far as the limits allow. The caller holds the lock."""
         now = time.monotonic()
         while self._waiting and len(self._busy) < self.max_threads and self._running_count(now) < self.core_size:
-            worker = self._idle.pop() if self._idle else self._new_worker()
+            try:
+                worker = self._idle.pop() if self._idle else self._new_worker()
+            except RuntimeError as error:  # the system allows no more threads
+                if self._busy:  # one of them will do it
+                    break
+                self._waiting.popleft()[0].set_exception(error)
+                continue
             self._busy.add(worker)
             worker.start(self._waiting.popleft(), now)
 
     def _new_worker(self) -> _Worker:
-        self._threads_made += 1
-        worker = _Worker()
-        name = f"{self.name}_{self._threads_made}"
+        worker, name = _Worker(), f"{self.name}_{self._threads_made + 1}"
         thread = threading.Thread(target=self._run, args=(worker,), name=name, daemon=True)
         thread.start()
-        worker.know(thread)
+        self._threads_made += 1
+        worker.read_clock_of(thread)
         return worker
 
     def _running_count(self, now: float) -> int:
-        return sum(worker.is_running(now) for worker in self._busy)
+        return sum(worker.is_running(now, self.long_seconds) for worker in self._busy)
 
     def _run(self, worker: _Worker) -> None:
         while True:

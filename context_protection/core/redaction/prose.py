@@ -25,7 +25,7 @@ REPETITION_REACH = 2000  # characters around a redacted value within which its r
 # A caller that redacts a text in parts passes each part with this many characters of the text on either side.
 REACH = REPETITION_REACH + 400
 
-_DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
+DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
 _LETTERS_BEFORE = 80  # the longest first word of a camel case name
 # Maps a capital letter to A, a small one or a digit to a, and any other byte to a space.
 _CASES = (
@@ -126,7 +126,7 @@ def _names_with_terms(text: str, low: str) -> Iterator[int]:
 
 
 def _spans(text: str) -> list[Span]:
-    if _DIGIT_OR_QUOTE.search(text) is None:
+    if DIGIT_OR_QUOTE.search(text) is None:
         return []
     text = composed(text)
     low = folded(text)
@@ -181,9 +181,9 @@ def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
         earliest = max(at, change - _LETTERS_BEFORE)
         start = max(earliest, cases.rfind(b" ", earliest, change) + 1)
         name = _CAMEL_CASE.match(text, start)
-        at = name.end() if name else change + len(_CASE_CHANGE)
-        if name:
-            yield name.span()
+        assert name is not None, "a change of case is part of a name"
+        at = name.end()
+        yield name.span()
 
 
 def _terms_in_camel_case(text: str, low: str, at: int, end: int) -> Iterator[Term]:

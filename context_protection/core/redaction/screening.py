@@ -4,10 +4,11 @@ The objects below all elements are examined level by level. Those with the same 
 they are, which takes a fraction of the time: the names of their fields, the types of their values, and their texts.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, compress, groupby, repeat
+from itertools import accumulate, chain, compress, groupby, repeat
 from operator import is_, itemgetter
 from typing import Any
 
@@ -18,7 +19,7 @@ from context_protection.core.redaction.objects import EXAMINABLE, NESTED, SCALAR
 _TEXT = frozenset({str})
 DEEPEST = 20  # levels that are screened; all deeper values are searched, since each level below screens its own again
 FEW = 8  # objects with the same fields that are examined one by one
-AT_ONCE = 4096  # texts that are searched together, to bound memory
+AT_ONCE = 1 << 17  # characters of the texts that are searched together, to bound memory
 
 
 def suspects(elements: Sequence[Any], *, within: str, custom: bool) -> Collection[int]:
@@ -66,8 +67,7 @@ class _Screening:
                 self._screen(each, holder, is_custom)
         for each in self._below.values():
             self.found.update(owner for value, owner in each.pairs() if type(value) not in SCALARS)
-        for start in range(0, len(self._texts.values), AT_ONCE):
-            some = slice(start, start + AT_ONCE)
+        for some in _parts(self._texts.values):
             self._search(self._texts.values[some], self._texts.owners[some])
 
     def _screen(self, each: _Values, within: str, custom: bool) -> None:
@@ -158,6 +158,15 @@ class _Screening:
         for at in compress(range(len(kinds)), map(NESTED.__contains__, kinds)):
             holder = "" if at in fields.plain else holder_of(holder_below(within, names[at]))
             self._below[holder, fields.each[at].is_custom].add((values[at],), (owner,))
+
+
+def _parts(texts: Sequence[str]) -> Iterator[slice]:
+    """Parts of the texts, each of at most AT_ONCE characters or of one text."""
+    ends, start, taken = list(accumulate(map(len, texts))), 0, 0
+    while start < len(texts):
+        end = max(start + 1, bisect_right(ends, taken + AT_ONCE))
+        yield slice(start, end)
+        start, taken = end, ends[end - 1]
 
 
 def _with_secret_label(objects: Sequence[dict[str, Any]], name: str) -> Iterable[int]:

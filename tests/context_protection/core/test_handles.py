@@ -36,3 +36,19 @@ def test_the_number_of_columns_does_not_depend_on_the_handle(value: str):
     ]
     assert len({answer["meta"]["resultHandle"] for answer in answers}) == len(answers)
     assert len({len(answer["columns"]) for answer in answers}) == 1
+
+
+@pytest.mark.parametrize("words", range(1, 5))
+def test_the_number_of_columns_does_not_depend_on_the_form_of_the_hint(words: int):
+    hints = [
+        {"tool": "read_document", "arguments": {"id": "a.log", "startLine": 1}},
+        {"resource": "sluice://documents/a.log?startLine=1"},
+        {"endpoint": "/api/v1/documents/a.log", "parameters": {"startLine": 1}},
+    ]
+    shown = set()
+    for hint in hints:
+        record = Record({f"field{n}": "two " * words for n in range(50)}, note={"detailsAvailable": hint})
+        body = handles.answer(record, REQUEST, DEFAULTS, Snapshots(DictSnapshots(), Sealer(["x" * 40]))).body
+        shown.add(len(json.loads(body)["columns"]))
+    assert len(shown) == 1
+    assert 0 < shown.pop() < 20

@@ -17,7 +17,7 @@ from context_protection.stores.snapshots import write_behind
 from gateway.catalog.caller import ToolChoice
 from gateway.connectors.openapi.importer import import_plan
 from gateway.dispatch import configuration, dispatch, light_work, redaction
-from gateway.dispatch.light_work import FIRST_PAUSE, LONGEST_PAUSE, Pace
+from gateway.dispatch.light_work import FIRST_PAUSE, LONGEST_PAUSE, PAUSES, Pace
 from gateway.mcp import tools
 from gateway.upstreams.models import UpstreamApi
 from gateway.upstreams.registry import retain
@@ -31,6 +31,7 @@ PAGED = ("shop_list_by_offset", {"limit": 20})
 NEVER = 1e6  # seconds until snapshots are written
 ALWAYS_QUICK = 1e6  # seconds; a busy machine can make any answer slow
 LOOP, THREAD = "loop", "thread"
+SLOW, SIZE = 0.025, 1000  # seconds, bytes
 
 
 @pytest.fixture
@@ -168,18 +169,34 @@ def test_after_a_slow_answer_threads_protect_for_a_while(monkeypatch: pytest.Mon
         spent += seconds
         return "done"
 
-    pace.on_thread("list", lambda: work(0.1))
-    assert not pace.is_quick("list"), "its first answer loads much, and says nothing about the next"
-    assert pace.on_thread("list", lambda: work(0.001)) == "done"
-    pace.on_thread("list", lambda: work(0.1))
+    pace.on_thread("list", SIZE, lambda: work(SLOW))
+    assert not pace.is_quick("list", SIZE), "its first answer loads much, and says nothing about the next"
+    assert pace.on_thread("list", SIZE, lambda: work(0.001)) == "done"
+    pace.on_thread("list", SIZE, lambda: work(SLOW))
     assert pace.on_loop("list", lambda: work(0.001)) == "done"
-    assert pace.is_quick("list")
-    pace.on_loop("list", lambda: work(0.1))
-    pace.on_thread("list", lambda: work(0.001))
-    assert not pace.is_quick("list")
-    assert not pace.is_quick("another")
+    assert pace.is_quick("list", SIZE)
+    pace.on_loop("list", lambda: work(SLOW))
+    pace.on_thread("list", SIZE, lambda: work(0.001))
+    assert not pace.is_quick("list", SIZE)
+    assert not pace.is_quick("another", SIZE)
     now += FIRST_PAUSE
-    assert pace.is_quick("list")
+    assert pace.is_quick("list", SIZE)
+    pace.on_loop("list", lambda: work(1))
+    now += 0.9 * PAUSES
+    assert not pace.is_quick("list", SIZE), "a pause is longer after an answer that took very long"
+    now += 0.2 * PAUSES
+    assert pace.is_quick("list", SIZE)
+
+
+def test_a_quick_answer_says_nothing_about_larger_ones():
+    now = 1000.0
+    pace = Pace(lambda: now)
+    for size in (SIZE, 4 * SIZE):
+        assert not pace.is_quick("list", size)
+        pace.on_thread("list", size, lambda: None)
+        assert pace.is_quick("list", size)
+    pace._pause("list", SLOW)
+    assert not pace.is_quick("list", SIZE), "a slow answer of any size counts"
 
 
 def test_pauses_grow_while_answers_stay_slow(monkeypatch: pytest.MonkeyPatch):
@@ -189,17 +206,17 @@ def test_pauses_grow_while_answers_stay_slow(monkeypatch: pytest.MonkeyPatch):
 
     def slow() -> None:
         nonlocal spent
-        spent += 0.1
+        spent += SLOW
 
     def pause() -> float:
         """The length of the pause that begins now, to a second."""
         nonlocal now
         began = now
-        while not pace.is_quick("list"):
+        while not pace.is_quick("list", SIZE):
             now += 0.1
         return round(now - began)
 
-    pace.on_thread("list", lambda: None)
+    pace.on_thread("list", SIZE, lambda: None)
     pauses = []
     for _ in range(8):
         pace.on_loop("list", slow)
@@ -219,11 +236,11 @@ def test_the_time_of_the_garbage_collector_does_not_count(monkeypatch: pytest.Mo
         spent += 0.1 if phase == "start" else 0.0
 
     pace = Pace()
-    pace.on_thread("list", lambda: None)
+    pace.on_thread("list", SIZE, lambda: None)
     gc.callbacks.append(take_long)
     try:
         pace.on_loop("list", gc.collect)
     finally:
         gc.callbacks.remove(take_long)
     assert spent == 0.1
-    assert pace.is_quick("list")
+    assert pace.is_quick("list", SIZE)

@@ -2,12 +2,15 @@
 
 import threading
 import time
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
+from functools import partial
 
 import pytest
 
-from gateway.threads.pool import LONG_SECONDS, LOOK_SECONDS, WarmThreads
+from gateway.threads.pool import LOOK_SECONDS, WarmThreads, _Worker
 from tests.patience import PATIENCE
+
+LONG_SECONDS = 0.1
 
 
 def test_one_thing_after_another_is_done_by_one_thread():
@@ -73,10 +76,10 @@ def test_few_work_at_once_and_more_while_these_wait_for_something():
     for number in range(1, 4):
         assert begun[number - 1].wait(PATIENCE)
         assert threads.has_queued_work
-        while not begun[number].is_set():  # it has become long
+        while not begun[number].is_set():  # it is blocked now
             threads.reconsider()
-    long_ago = time.monotonic() + 2 * LONG_SECONDS
-    while time.monotonic() < long_ago:  # all four have become long
+    end = time.monotonic() + 2 * LOOK_SECONDS
+    while time.monotonic() < end:  # all four are blocked
         threads.reconsider()
     assert not begun[4].is_set()
     gate.set()
@@ -99,10 +102,10 @@ def test_work_that_computes_keeps_other_work_waiting_until_it_is_long():
         used, deadline = worker._cpu_seconds(), time.monotonic() + PATIENCE
         while worker._cpu_seconds() < used + 1e-4:
             assert time.monotonic() < deadline
-        return worker.is_running(worker.started_at + seconds)
+        return worker.is_running(worker.started_at + seconds, LONG_SECONDS)
 
     times = [2 * number * LOOK_SECONDS for number in range(1, 5)]
-    assert [is_running(each) for each in [*times, LONG_SECONDS]] == [True] * 4 + [False]
+    assert [is_running(each) for each in [*times, LONG_SECONDS + LOOK_SECONDS]] == [True] * 4 + [False]
     enough.set()
     computing.result(PATIENCE)
 
@@ -121,7 +124,48 @@ def test_work_that_waits_is_blocked_until_it_computes_again():
     for is_blocked in (True, False):
         while worker.is_blocked != is_blocked:
             assert time.monotonic() < deadline
-            worker.is_running(now := now + 2 * LOOK_SECONDS)
+            worker.is_running(now := now + 2 * LOOK_SECONDS, LONG_SECONDS)
         gate.set()
     enough.set()
     waiting.result(PATIENCE)
+
+
+def test_without_more_threads_those_that_there_are_do_the_work(monkeypatch: pytest.MonkeyPatch):
+    threads, gate, waits = WarmThreads(2, 2, "tests"), threading.Event(), threading.Event()
+
+    def wait() -> None:
+        waits.set()
+        gate.wait(PATIENCE)
+
+    first = threads.submit(wait)
+    assert waits.wait(PATIENCE)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_more_threads)
+        later = [threads.submit(lambda: 7) for _ in range(3)]
+        gate.set()
+        assert [each.result(PATIENCE) for each in later] == [7, 7, 7]
+    first.result(PATIENCE)
+
+
+def test_work_fails_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch):
+    threads = WarmThreads(2, 2, "tests")
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_more_threads)
+        with pytest.raises(RuntimeError, match="can't start"):
+            threads.submit(lambda: 7).result(PATIENCE)
+    assert threads.submit(lambda: 7).result(PATIENCE) == 7
+
+
+def no_more_threads(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_a_thread_that_is_gone_is_blocked():
+    worker, gate = _Worker(), threading.Event()
+    thread = threading.Thread(target=gate.wait, args=(PATIENCE,))
+    thread.start()
+    worker.read_clock_of(thread)
+    gate.set()
+    thread.join(PATIENCE)
+    worker.start((Future(), partial(int)), 0.0)
+    assert not worker.is_running(2 * LOOK_SECONDS, LONG_SECONDS)

@@ -116,9 +116,10 @@ def test_a_document_is_found_beside_plain_texts():
         assert "4711" not in str(redact(rows)[0])
 
 
-def test_a_text_is_searched_after_many_others():
-    count = 2 * AT_ONCE + 1
-    rows = [{"notes": f"Mill Lane {n}"} for n in range(count)] + [{"notes": "the door code is 4711"}]
+@pytest.mark.parametrize("length", [10, AT_ONCE // 3, AT_ONCE + 1])
+def test_a_text_is_searched_after_many_others(length: int):
+    count = 2 * AT_ONCE // length + 2
+    rows = [{"notes": f"Mill Lane {n}".ljust(length)} for n in range(count)] + [{"notes": "the door code is 4711"}]
     assert [*suspects(rows, within="", custom=False)] == [count]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from context_protection.core.redaction import REACH, prose, redact_text
+from context_protection.core.redaction import REACH, prose, redact, redact_text
 from context_protection.core.redaction.prose import _merged
 from tests.context_protection.core.redaction.harmless import sentences
 
@@ -364,3 +364,16 @@ def test_the_time_grows_with_the_text(piece: str):
 def test_camel_case_names_are_those_of_the_pattern(pieces: list[str]):
     text = "".join(pieces)
     assert [*prose._names_in_camel_case(text)] == [each.span() for each in prose._CAMEL_CASE.finditer(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Wi-Fi password: `Geheimwort`", "Café wifi password: `hunter`", "WLAN-Passwort für Gäste: ´Geheimwort´",
+     "the wifi password is ‹correcthorse›", "Türcode: `ABCD`"],
+)  # fmt: skip
+def test_a_value_in_any_quotes_is_masked(text: str):
+    changed, kinds = redact_text(text)
+    assert len(kinds) == 1
+    others = [" left" * n for n in range(9)]
+    assert redact([{"notes": text + each} for each in others])[0] == [{"notes": changed + each} for each in others]
+    assert redact({"notes": text})[0] == {"notes": changed}
