@@ -51,8 +51,10 @@ def redacted(text: str) -> tuple[str, tuple[str, ...]]:
     return changed, kinds
 
 
-def may_have_suspects(texts: Iterable[str]) -> bool:
+def may_have_suspects(texts: Sequence[str]) -> bool:
     """A quick test of all texts at once."""
+    if known.issuperset(texts):
+        return False
     joined = _joined(texts)
     return _has_divider_and_sign(joined) or _may_have_documents(joined)
 
@@ -78,7 +80,8 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _may_have_documents(joined: str) -> bool:
-    return any(map(joined.__contains__, _STARTS_OF_DOCUMENTS))
+    object_starts, list_starts = _STARTS_OF_DOCUMENTS
+    return object_starts in joined or list_starts in joined
 
 
 def _is_suspect(text: str) -> bool:
