@@ -1,5 +1,5 @@
 """A thread pool for blocking work. Few threads are active at once, and the most recently used one gets the next work.
-More start only while others are blocked.
+More start only while others are blocked or take long.
 
 Python's threads take turns, and switching is expensive: eight active threads need two to three times the processor time
 of one or two for the same work. The most recently used thread also has a warm database connection: SQLite's page cache,
@@ -60,10 +60,11 @@ class _Worker:
 
 
 class WarmThreads(Executor):
-    """At most `max_threads` daemon threads, of which at most `core_size` run at once. A thread that is blocked, or has
-    worked for longer than `long_seconds`, does not count as running.
+    """At most `max_threads` daemon threads, of which at most `core_size` run at once. A thread that is blocked does not
+    count as running, nor does one that has worked for longer than `long_seconds`.
 
-    Queued work starts when a thread finishes, or when `reconsider` finds that a thread no longer counts as running."""
+    Queued work starts when a thread finishes, or when `reconsider` finds that a thread no longer counts as running. If
+    the system allows no more threads and none is busy, the work fails with that RuntimeError."""
 
     def __init__(self, max_threads: int, core_size: int, name: str, *, long_seconds: float = LOOK_SECONDS) -> None:
         self.max_threads, self.core_size, self.name, self.long_seconds = max_threads, core_size, name, long_seconds

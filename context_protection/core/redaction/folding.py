@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
+LONGEST_CACHED = 200  # characters of a name
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NON_WORD = re.compile(r"[\W_]+")
 _FRENCH_QUOTES = re.compile("«[ \u00a0\u202f]([^«»\n]{1,80})[ \u00a0\u202f]»")
@@ -74,9 +76,16 @@ def _plain(text: str) -> str:
 
 def spaced(name: str) -> str:
     """A field name as folded words: `frontDoor_Code-2` becomes `front door code 2`."""
+    return _cached(name) if len(name) <= LONGEST_CACHED else _spaced(name)
+
+
+def _spaced(name: str) -> str:
     return _NON_WORD.sub(" ", folded(composed(_CASE_CHANGE.sub(" ", name)))).strip()
 
 
 def compact(name: str) -> str:
     """The form in which names are compared: `Door code`, `door_code` and `doorCode` all become `doorcode`."""
     return spaced(name).replace(" ", "")
+
+
+_cached = lru_cache(maxsize=2048)(_spaced)  # a name is classified by several rules, which need its words

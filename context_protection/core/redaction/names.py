@@ -8,7 +8,8 @@ from context_protection.core.redaction.folding import compact, spaced
 
 _NOT_SECRET = frozenset({"tokens"})  # usually a count of a model's tokens
 LONGEST = 200  # characters of a name that are examined
-_WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
+# The kinds of names that mean a secret only as a whole, by the folded name.
+WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
 _NUMBERED = re.compile(r" \d{1,2}$")
 _ASKS = re.compile(r"(?:what|which|wie lautet|wie ist|welche[rs]?|quel|quelle|cual|qual)(?: (?:is|s|ist|est|es|e))? ")
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]*(?:_|[a-z0-9][A-Z])\w*")  # an identifier in code, not a label
@@ -21,7 +22,7 @@ def secret_kind(name: str) -> str | None:
     words = spaced(name[:LONGEST])
     if words in _NOT_SECRET:
         return None
-    return _WHOLE.get(words.replace(" ", "")) or terms.kind_of_words(words, of_field=True)
+    return WHOLE.get(words.replace(" ", "")) or terms.kind_of_words(words, of_field=True)
 
 
 @lru_cache(maxsize=16384)

@@ -1,17 +1,20 @@
 """Classifies an object's fields by their names. The result is cached: the records of one list share their names."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from context_protection.core.name_words import word_set
 from context_protection.core.redaction import pairs, terms, vocabulary
 from context_protection.core.redaction.folding import compact, spaced
-from context_protection.core.redaction.names import label_kind, nested_kind, place_kind, secret_kind
+from context_protection.core.redaction.names import LONGEST, WHOLE, label_kind, nested_kind, place_kind, secret_kind
 
 # A field with one of these names may hold any code. In an object about a lock it holds the lock's code.
 _GENERIC_CODES = word_set("code codes key combination")
+# The folded names that mean something, although no term begins in some of them.
+_MEANINGS = pairs.NAMES | vocabulary.MEASURED | set(WHOLE)
 # Secrets of these kinds may have no digits; the codes of places always have some.
 _WITHOUT_DIGITS = frozenset({vocabulary.WIFI, "API key", "access instructions"})
 _SMALL = 24  # fields; in a larger object, a field about a lock says nothing about the other fields
@@ -94,18 +97,35 @@ def _names_lock_itself(words: str) -> bool:
 
 def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
     beside = _neighbouring_lock(names)
-    is_value = not any(_measures(name) for name in names)
-    each = [_field(name, holder, beside, custom=custom, is_value=is_value) for name in names]
-    parts = [pairs.part_of_pair(name) for name in names]
-    values = tuple(name for name, part in zip(names, parts, strict=True) if part == "value")
-    labels = tuple(name for name, part in zip(names, parts, strict=True) if part not in ("", "value"))
+    meaning = list(filter(_may_mean_something, names))
+    is_value = not any(map(_measures, meaning))
+    of_meaning = {name: _field(name, holder, beside, custom=custom, is_value=is_value) for name in meaning}
+    each = list(map(of_meaning.get, names, repeat(_shared(None, None, False, custom, False))))
+    parts = [(name, part) for name in meaning if (part := pairs.part_of_pair(name))]
     named = frozenset(at for at, field in enumerate(each) if field.is_named)
-    plain = frozenset(
-        at
-        for at, (name, field) in enumerate(zip(names, each, strict=True))
-        if not (field.is_named or holder or holder_of(name)) and field.is_custom == custom
+    return Fields(
+        each=tuple(each),
+        named=named,
+        plain=frozenset() if holder else frozenset(_plain(names, of_meaning, custom)),
+        values=tuple(name for name, part in parts if part == "value"),
+        labels=tuple(name for name, part in parts if part != "value"),
+        may_be_table=pairs.may_be_table(meaning),
     )
-    return Fields(tuple(each), named, plain, values, labels, pairs.may_be_table(names))
+
+
+def _plain(names: tuple[str, ...], of_meaning: Mapping[str, ObjectField], custom: bool) -> Iterator[int]:
+    for at, name in enumerate(names):
+        field = of_meaning.get(name)
+        if field is None or not (field.is_named or holder_of(name) or field.is_custom != custom):
+            yield at
+
+
+def _may_mean_something(name: str) -> bool:
+    """A quick test: whether the name, below any holder, may mean something for its value, for the fields below it, or
+    for the object. Most names mean nothing; in a large object, they are data."""
+    words = spaced(name)
+    own = words.replace(" ", "")
+    return own in _MEANINGS or terms.may_begin_in(words) or len(name) > LONGEST
 
 
 def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> ObjectField:

@@ -42,6 +42,8 @@ _CUSTOM = word_set(
     customvalues custom fields
     """
 )
+# All folded names that mean something here.
+NAMES = _LABELS | _VALUES | _HOLDS_LABEL | _COLUMNS | _ROWS | _CUSTOM
 LONGEST_LABEL = 80  # characters; a longer one is a sentence
 LENGTH = 2  # elements of a list that is a label and its value
 

@@ -81,7 +81,8 @@ _network = _alternation(_each(vocabulary.NETWORKS))
 _code = _alternation(_each(vocabulary.CODE_WORDS))
 _key = _alternation({*_each(vocabulary.CODE_WORDS), *_each(vocabulary.NETWORK_KEYS)})
 _own = _alternation({term for terms in vocabulary.OF_THEIR_OWN.values() for term in _each(terms)})
-_field = _alternation({term for terms in vocabulary.FIELDS_ONLY.values() for term in _each(terms)})
+_of_fields = {term for terms in vocabulary.FIELDS_ONLY.values() for term in _each(terms)}
+_field = _alternation(_of_fields)
 _link = _alternation(_each(vocabulary.LINKS))
 _filler = _alternation(_each({"en": _FILLERS}))
 
@@ -136,6 +137,9 @@ _ANY = f"(?={_beginnings})(?:{_without_layout(_secrets(_own))}|{_HALVES})"
 _MARKS = MARK.pattern
 IN_WORDS = LatePattern(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
 IN_CAMEL_CASE = LatePattern(rf"{_MARKS}|{_ANY}")
+_BEGINNING_IN_NAME = LatePattern(
+    rf"(?<![a-z0-9]){_alternation(term.partition(_SPACE)[0][:_BEGINNING] for term in (*_IN_TEXTS, *_of_fields))}"
+)
 _FIELD = LatePattern(rf"(?<![a-z0-9]){_without_layout(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
 
 # Every byte but lower case letters and digits becomes a space.
@@ -218,6 +222,12 @@ _TOO_COMMON = word_set(
 _OPEN_WITH_A_CODE = frozenset(vocabulary.PLACES) - {"entry code", "access code", "parking code", "building code"}
 _HALF_NAME = re.compile(rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}")
 _WORD = re.compile(r"[^\W_]+")
+
+
+def may_begin_in(words: str) -> bool:
+    """Whether a term may begin in these folded words of a name. If none does, kind_of_words, place_of_words and
+    lock_of_words return None for them, and for any of them with other words behind."""
+    return _BEGINNING_IN_NAME.search(words) is not None
 
 
 def may_open_with_a_code(term: Term) -> bool:

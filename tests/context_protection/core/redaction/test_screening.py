@@ -56,6 +56,7 @@ def as_object(elements: list[Any]) -> dict[str, Any]:
 @example([{"a": ["x"], "b": ["x"]}] * 4 + [{"a": ["Door code: 4711"], "b": ["x"]}], Visibility())
 @example([{"doorCode": {"a": 1}}] * 5, Visibility())
 @example([{"garage": {"code": 4711}}] * 5, Visibility())
+@example([{"garage": {"data": {"data": {"code": 4711}}}}] * 5, Visibility())
 @example([{"notes": "left of the mill " * 100 + "the door code is 4711"}] * 5, Visibility())
 @example([{"garage": ["4711"]}] * 5, Visibility())
 @example([1, 2, 3, {"name": "Door code", "value": "4711"}], Visibility())
