@@ -6,6 +6,7 @@ make bench ARGS="--peers"                   # and FastMCP, which is installed in
 make bench ARGS="--gate"                    # has something become slower? Three minutes; exit code 1 if so
 make bench ARGS="--rows calls --beside DIR" # compared with another checkout of Sluice
 make bench ARGS="--growth"                  # how cost grows with rows, bytes, tools, clients and workers
+make bench ARGS="--peers --bodies FILE ..." # calls that answer JSON of your own
 """
 
 import argparse
@@ -13,12 +14,12 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.processes import ROOT
-from benchmarks.table import gate, growth, report
+from benchmarks.table import bodies, gate, growth, report, upstream
 from benchmarks.table.figures import BenchRun, TableFigure, read
 from benchmarks.table.measure import FULL, GROUPS, IN_GATE, QUICK, Amounts
 from benchmarks.table.peers import fastmcp_environment
@@ -61,6 +62,14 @@ def _commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
+def _json_file(path: str) -> Path:
+    try:
+        upstream.of_file(path)
+    except (OSError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{path}: {error}") from None
+    return Path(path)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser("make bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--peers", action="store_true", help="compare with FastMCP too, and install it")
@@ -69,21 +78,32 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--gate", action="store_true", help="a short run, compared with the committed figures")
     parser.add_argument("--rows", metavar="GROUPS", help=f"only some, of {','.join(GROUPS)}")
     parser.add_argument("--growth", action="store_true", help="how cost grows, as Markdown")
+    parser.add_argument(
+        "--bodies", type=_json_file, nargs="+", default=[], metavar="FILE", help="answers of your own, as JSON"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/performance.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument("--write", action="store_true", help="make these the committed figures")
     return parser.parse_args()
 
 
+def print_all(lines: Iterable[str]) -> None:
+    """Prints each line as soon as it is measured."""
+    for line in lines:
+        print(line, flush=True)
+
+
 def main() -> None:
     options = _options()
     fastmcp = options.fastmcp or (fastmcp_environment.python() if options.peers else None)
     groups = options.rows.split(",") if options.rows else list(IN_GATE if options.gate else GROUPS)
-    with Stage(fastmcp, options.beside) as stage:
+    with Stage(fastmcp, options.beside, options.bodies) as stage:
+        if options.bodies:
+            return print_all(bodies.markdown(stage, options.bodies))
         if options.growth:
-            return print(*growth.markdown(stage), sep="\n")
+            return print_all(growth.markdown(stage))
         run = measured_twice(stage, groups, QUICK) if options.gate else measured(stage, groups, FULL)
-    print(*(report.markdown if options.markdown else report.text)(run), sep="\n")
+    print_all((report.markdown if options.markdown else report.text)(run))
     for path in filter(None, (options.json, gate.COMMITTED if options.write else None)):
         run.write(path)
     if options.gate and not options.write:

@@ -24,6 +24,7 @@ HANDSHAKE = json.dumps(
     {"jsonrpc": "2.0", "id": 0, "method": "initialize",
      "params": {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT}}
 )  # fmt: skip
+NOTIFICATION = b'{"jsonrpc":"2.0","method":'  # such as one about tools whose descriptions have changed
 OPEN_SECONDS = 60
 LARGEST = 1 << 24  # bytes of an answer
 Call = Callable[[str, Mapping[str, Any]], Awaitable[bytes]]
@@ -65,7 +66,9 @@ async def _socket(server: BenchServer) -> AsyncIterator[Call]:
 
     async def call(tool: str, arguments: Mapping[str, Any]) -> bytes:
         await socket.send(message(server, tool, arguments))
-        return _checked(await socket.recv(decode=False))
+        while (received := await socket.recv(decode=False)).startswith(NOTIFICATION):
+            pass
+        return _checked(received)
 
     try:
         yield call

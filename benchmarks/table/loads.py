@@ -11,7 +11,7 @@ from benchmarks.processes import cpu_seconds
 from benchmarks.table.clients import Way, Work, clients
 from benchmarks.table.servers import OWN, BenchServer
 
-WARM_CALLS = 160  # before the first block
+WARM_CALLS = 160
 CLIENTS = 16
 NEXT_CURSOR = re.compile(rb'\\"nextCursor\\":\\"([^"\\]+)')
 _numbers = itertools.count(1)
@@ -23,6 +23,10 @@ def new_list(**arguments: Any) -> Work:
 
 def new_record(**arguments: Any) -> Work:
     return lambda _: ("get_booking", {**arguments, "id": next(_numbers)})
+
+
+def new_body(at: int) -> Work:
+    return lambda _: (f"body_{at}", {"call": next(_numbers)})
 
 
 def equal_list(_: bytes) -> tuple[str, dict[str, Any]]:
@@ -67,17 +71,18 @@ class LoadBlocks:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is measured: blocks, and calls of all clients together in a block."""
+    """How much is measured: blocks, and calls of all clients together in a block. `warm`: calls before the first."""
 
     blocks: int
     calls: int
+    warm: int = WARM_CALLS
 
     async def measure(self, loads: Mapping[str, Load]) -> dict[str, LoadBlocks]:
         """All connections of a load are closed before those of the next load are opened. Every other round goes through
         the loads in reverse, because the first block of a round costs up to 5 % more."""
         found, order = {name: LoadBlocks() for name in loads}, list(loads.items())
         for load in loads.values():
-            await self._block(load, WARM_CALLS, LoadBlocks())
+            await self._block(load, self.warm, LoadBlocks())
         for _ in range(self.blocks):
             for name, load in order:
                 await self._block(load, self.calls, found[name])

@@ -9,15 +9,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 
 from benchmarks.processes import ROOT, START_SECONDS, StartedProgram, free_port, started
-from benchmarks.table import upstream
 
 API = "bench"
 OWN = "own:"
@@ -55,24 +55,25 @@ class PreparedSluice:
 
 
 @contextmanager
-def running_upstream() -> Iterator[str]:
+def running_upstream(files: Sequence[Path] = ()) -> Iterator[str]:
+    """`files`: bodies that it answers besides its own."""
     port = free_port()
-    with started(["-m", "benchmarks.table.upstream", str(port)]) as program:
+    with started(["-m", "benchmarks.table.upstream", str(port), *map(str, files)]) as program:
         program.until_printed("ready")
         yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
-def prepared(url: str, root: Path = ROOT, tools: int = 2) -> Iterator[PreparedSluice]:
-    """The data that every Sluice of a run starts with. `tools`: how many the imported document has."""
+def prepared(document: dict[str, Any], root: Path = ROOT) -> Iterator[PreparedSluice]:
+    """The data that every Sluice of a run starts with: the document is imported."""
     with tempfile.TemporaryDirectory(prefix="sluice-bench-") as directory:
-        data, document = Path(directory) / "data", Path(directory) / "document.json"
-        document.write_text(json.dumps(upstream.document(url, tools)))
+        data, file = Path(directory) / "data", Path(directory) / "document.json"
+        file.write_text(json.dumps(document))
         settings = {**SETTINGS, "DATA_DIR": str(data)}
         with started(["manage.py", "serve", "--port", "0"], root, settings) as program:
             key = re.search(r"API key +(\S+)", program.until_printed("Sluice listens on"))
         assert key is not None, "the first start prints a key"
-        _manage(root, settings, "import_openapi", str(document), "--name", API, "--all")
+        _manage(root, settings, "import_openapi", str(file), "--name", API, "--all")
         yield PreparedSluice(data, key[1], root, SETTINGS)
 
 
@@ -104,14 +105,14 @@ def sluice(prepared: PreparedSluice, *options: str) -> Iterator[BenchServer]:
 
 
 @contextmanager
-def fastmcp(url: str, python: Path) -> Iterator[BenchServer]:
+def fastmcp(document: dict[str, Any], python: Path) -> Iterator[BenchServer]:
     """`python` is an interpreter that has FastMCP."""
     with tempfile.TemporaryDirectory(prefix="sluice-bench-") as directory:
-        document, port = Path(directory) / "document.json", free_port()
-        document.write_text(json.dumps(upstream.document(url)))
+        file, port = Path(directory) / "document.json", free_port()
+        file.write_text(json.dumps(document))
         script = ROOT / "benchmarks/table/peers/with_fastmcp.py"
         begun = time.perf_counter()
-        with started([str(script), str(document), str(port)], python=python) as program:
+        with started([str(script), str(file), str(port)], python=python) as program:
             yield _ready(program, begun, f"http://127.0.0.1:{port}", "/")
 
 

@@ -1,22 +1,25 @@
 """The upstream of all contenders, which runs in its own process, and its OpenAPI document.
 
-`/bookings` answers a list, `/bookings/{id}` a record. Their texts are prepared; only a number in each row changes, so
-that no body repeats and the upstream itself costs little.
+`/bookings` answers a list, `/bookings/{id}` a record, `/bodies/{n}` the JSON of a file. Their texts are prepared; only
+a number in each row changes, so that no body repeats and the upstream itself costs little.
 
-python -m benchmarks.table.upstream PORT
+python -m benchmarks.table.upstream PORT [FILE ...]
 """
 
 import asyncio
 import itertools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 ROWS, LIST_BYTES, RECORD_BYTES = 50, 48_000, 10_000
 NUMBER = b"00000000"
+BODIES = "/bodies/"
+CALL = {"name": "call", "in": "query", "schema": {"type": "integer"}}
 
 
 def _row(n: int) -> dict[str, Any]:
@@ -63,9 +66,36 @@ def record(size: int) -> bytes:
     return json.dumps(found).encode()
 
 
-def answer(target: str) -> bytes:
+@cache
+def of_file(path: str) -> bytes:
+    """The JSON of a file, with a number at the end of the first text of a record, or of each row of a list. Raises
+    ValueError."""
+    value = json.loads(Path(path).read_bytes())
+    rows = [_with_number(row) for row in value] if isinstance(value, list) else _with_number(value)
+    body = json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+    if NUMBER not in body:
+        raise ValueError("it has no text, so all answers would be equal")
+    return body
+
+
+def _with_number(value: Any) -> Any:
+    """The value with the number at the end of its first text; the same object if it has no text."""
+    if isinstance(value, str):
+        return f"{value} {NUMBER.decode()}"
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in pairs:
+        if (changed := _with_number(below)) is not below:
+            copy = value.copy()
+            copy[key] = changed
+            return copy
+    return value
+
+
+def answer(target: str, files: Sequence[str] = ()) -> bytes:
     """The body for a path with its query: `rows` and `bytes` choose another size."""
     parts = urlsplit(target)
+    if parts.path.startswith(BODIES):
+        return of_file(files[int(parts.path.removeprefix(BODIES))])
     asked = parse_qs(parts.query)
     size = int(asked["bytes"][0]) if "bytes" in asked else 0
     if parts.path.rstrip("/").endswith("/bookings") or parts.path.startswith("/lists"):
@@ -73,12 +103,12 @@ def answer(target: str) -> bytes:
     return record(size or RECORD_BYTES)
 
 
-def numbered() -> Callable[[str], bytes]:
+def numbered(files: Sequence[str] = ()) -> Callable[[str], bytes]:
     """Returns a function that gives each response a different body."""
     numbers = itertools.count(1)
 
     def response(target: str) -> bytes:
-        body = answer(target).replace(NUMBER, b"%08d" % next(numbers))
+        body = answer(target, files).replace(NUMBER, b"%08d" % next(numbers))
         return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
     return response
@@ -100,11 +130,14 @@ async def serve(port: int, response: Callable[[str], bytes]) -> None:
     await server.serve_forever()
 
 
-def document(url: str, tools: int = 2) -> dict[str, Any]:
-    """`tools` operations: the list, the record, and copies of the list under other names."""
+def document(url: str, tools: int = 2, bodies: int = 0) -> dict[str, Any]:
+    """`tools` operations: the list, the record, and copies of the list under other names. Then one for each of the
+    `bodies`, of which the document says nothing."""
     paths = {"/bookings": {"get": _list("list_bookings")}, "/bookings/{id}": {"get": _record()}}
     for n in range(tools - 2):
         paths[f"/lists/{n}"] = {"get": _list(f"list_{n}")}
+    for n in range(bodies):
+        paths[f"{BODIES}{n}"] = {"get": _operation(f"body_{n}", [CALL], {})}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Bookings", "version": "1"},
@@ -143,4 +176,4 @@ def path_of(tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), numbered()))
+    asyncio.run(serve(int(sys.argv[1]), numbered(sys.argv[2:])))

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -39,20 +40,23 @@ def loads(data: bytes) -> Any:
 
     Raises ValueError if it is not JSON, RecursionError if it is nested too deeply.
     """
-    if not _may_have_long_number(data):
-        try:
-            return orjson.loads(data)
-        except orjson.JSONDecodeError:
-            pass  # the parser below accepts NaN and lone surrogates, or reports the error
+    # The parser below accepts NaN, lone surrogates and deep nesting, or reports the error.
+    with suppress(orjson.JSONDecodeError, orjson.JSONEncodeError):
+        found, value = _long_numbers(data), orjson.loads(data)
+        if not found or (b"\\u" not in data and found == _long_numbers(orjson.dumps(value))):
+            return value
     value = json.loads(data, parse_int=_whole, parse_float=_fraction, parse_constant=str)
     return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def _may_have_long_number(data: bytes) -> bool:
+def _long_numbers(data: bytes) -> int:
+    """How many runs of digits there are that may be long numbers, in a text or not. orjson writes fewer digits of a
+    number that it has rounded, so if it writes as many such runs as it has read, all of them are in texts. Only an
+    escaped digit could add one."""
     if _DIGITS_AT_STEPS not in as_zeros(data[::_STEP]):
-        return False
+        return 0
     digits = as_zeros(data)
-    return _RUN in digits and (digits.startswith(_RUN) or any(map(digits.__contains__, _NUMBERS)))
+    return sum(map(digits.count, _NUMBERS)) + digits.startswith(_RUN) if _RUN in digits else 0
 
 
 def is_within(value: Any, levels: int) -> bool:

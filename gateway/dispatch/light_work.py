@@ -29,12 +29,14 @@ PAUSES = 40
 
 
 def is_light(prepared: PreparedCall, payload: Payload | NativeResult) -> bool:
-    """Whether protection of a small answer is usually quick and needs no store that blocks: for a list or record of
+    """Whether protection of a small answer is usually quick and needs no store that blocks: for a record, or a list of
     known shape, answered in its default form."""
     if not snapshots.store.defers_writes:
         return False
-    has_shape = isinstance(payload, MemoryRows | PagedRows | Record) and bool(payload.shape.canonical)
-    return has_shape and _is_plain(prepared)
+    is_known = isinstance(payload, Record) or (
+        isinstance(payload, MemoryRows | PagedRows) and bool(payload.shape.canonical)
+    )
+    return is_known and _is_plain(prepared)
 
 
 def is_small(size: int | None) -> TypeGuard[int]:

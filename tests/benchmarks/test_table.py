@@ -1,6 +1,7 @@
 """The bench against real servers, in blocks too short for figures that anybody would quote."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.processes import ROOT
-from benchmarks.table import gate, measure
+from benchmarks.table import bodies, gate, measure, upstream
 from benchmarks.table.figures import BenchRun
 from benchmarks.table.loads import Effort
 from benchmarks.table.rows import BARE, SDK
@@ -69,6 +70,40 @@ def test_a_server_that_takes_more_processor_time_does_not_pass_the_gate(stage: S
     stage.slow_down()
     slower = {each.row for each in gate.compare(before, measured(stage)) if each.is_regression}
     assert slower.issuperset(NEW)
+
+
+def test_bodies_of_files_are_measured_over_each_transport(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bodies, "BLOCKS", 1)
+    monkeypatch.setattr(bodies, "MOST_CALLS", 16)
+    files = [tmp_path / "towns.json", tmp_path / "rates.json"]
+    files[0].write_text(json.dumps([{"id": n, "name": f"Town {n}"} for n in range(30)]))
+    files[1].write_text(json.dumps({"base": "EUR", "rates": {"USD": 1.1, "GBP": 0.8}}))
+    with Stage(files=files) as stage:
+        head, _, towns, rates = bodies.markdown(stage, files)
+    assert head == "| Body | KB | FastMCP | WebSocket | HTTP 2025 | HTTP 2026 |"
+    assert re.fullmatch(r"\| towns \| 1 \|  (\| [\d.]+ ms ){3}\|", towns)
+    assert re.fullmatch(r"\| rates \| 0 \|  (\| [\d.]+ ms ){3}\|", rates)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("{", "Expecting property name"), ("[1, 2]", "it has no text, so all answers would be equal")]
+)
+def test_a_file_that_is_no_body_is_refused_in_words(tmp_path: Path, text: str, why: str):
+    file = tmp_path / "body.json"
+    file.write_text(text)
+    command = [sys.executable, "-m", "benchmarks", "--bodies", str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert f"argument --bodies: {file}: {why}" in done.stderr
+
+
+def test_each_answer_differs_in_the_first_text_of_each_row(tmp_path: Path):
+    file = tmp_path / "body.json"
+    file.write_text(json.dumps([{"id": 1, "names": {"en": "One", "de": "Eins"}}, {"id": 2}, ["a", "b"]]))
+    response = upstream.numbered([str(file)])
+    bodies = [json.loads(response("/bodies/0?call=1").partition(b"\r\n\r\n")[2]) for _ in range(2)]
+    assert bodies[0] == [{"id": 1, "names": {"en": "One 00000001", "de": "Eins"}}, {"id": 2}, ["a 00000001", "b"]]
+    assert bodies[1][0]["names"]["en"] == "One 00000002"
 
 
 def test_the_command_compares_with_the_committed_figures(tmp_path: Path):

@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase, digits
 
 LONGEST_CACHED = 200  # characters of a name
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -38,6 +40,10 @@ _IN_TABLE = re.compile(f"[{''.join(map(chr, _TABLE))}]")
 # A text with more different characters of the table is translated in one pass; else each character is replaced.
 _MOST_REPLACED = 100
 _ASCII = bytes(range(0x80))
+# Every byte but letters in lower case, digits and line breaks becomes a space.
+_WORDS_IN_LINES = bytes(each if each in (ascii_lowercase + digits + "\n").encode() else ord(" ") for each in range(256))
+# Letters in lower case and digits become `a`, those in upper case `A`.
+_CASES = bytes.maketrans((ascii_lowercase + digits + ascii_uppercase).encode(), b"a" * 36 + b"A" * 26)
 _FIRST_BYTES_OF_COMBINING = (b"\xcc", b"\xcd")  # in UTF-8
 
 
@@ -81,6 +87,26 @@ def spaced(name: str) -> str:
 
 def _spaced(name: str) -> str:
     return _NON_WORD.sub(" ", folded(composed(_CASE_CHANGE.sub(" ", name)))).strip()
+
+
+def lines_of_words(names: Sequence[str]) -> bytes:
+    """A line for each name: its folded words, each behind a space; what is not ASCII is left out. For many names, this
+    takes a tenth of the time of `spaced`."""
+    text = "\n ".join(names)
+    if text.count("\n") >= len(names):
+        text = "\n ".join(name.replace("\n", " ") for name in names)
+    if _may_change_case(text):
+        text = _CASE_CHANGE.sub(" ", text)
+    words = folded(composed(f" {text}\n")).encode("latin-1", "replace").translate(_WORDS_IN_LINES)
+    while b"  " in words:
+        words = words.replace(b"  ", b" ")
+    return words.replace(b" \n", b"\n")
+
+
+def _may_change_case(text: str) -> bool:
+    """False if _CASE_CHANGE finds nothing. Takes a fiftieth of the time in a long text."""
+    cases = text.encode("latin-1", "replace").translate(_CASES)
+    return b"aA" in cases or b"AAa" in cases
 
 
 def compact(name: str) -> str:

@@ -9,12 +9,11 @@ from typing import Any
 from context_protection.core.name_words import word_set
 from context_protection.core.redaction import pairs, terms, vocabulary
 from context_protection.core.redaction.folding import compact, spaced
-from context_protection.core.redaction.names import LONGEST, WHOLE, label_kind, nested_kind, place_kind, secret_kind
+from context_protection.core.redaction.names import label_kind, nested_kind, place_kind, secret_kind
+from context_protection.core.redaction.quick_names import may_mean_something
 
 # A field with one of these names may hold any code. In an object about a lock it holds the lock's code.
 _GENERIC_CODES = word_set("code codes key combination")
-# The folded names that mean something, although no term begins in some of them.
-_MEANINGS = pairs.NAMES | vocabulary.MEASURED | set(WHOLE)
 # Secrets of these kinds may have no digits; the codes of places always have some.
 _WITHOUT_DIGITS = frozenset({vocabulary.WIFI, "API key", "access instructions"})
 _SMALL = 24  # fields; in a larger object, a field about a lock says nothing about the other fields
@@ -97,7 +96,7 @@ def _names_lock_itself(words: str) -> bool:
 
 def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
     beside = _neighbouring_lock(names)
-    meaning = list(filter(_may_mean_something, names))
+    meaning = may_mean_something(names)
     is_value = not any(map(_measures, meaning))
     of_meaning = {name: _field(name, holder, beside, custom=custom, is_value=is_value) for name in meaning}
     each = list(map(of_meaning.get, names, repeat(_shared(None, None, False, custom, False))))
@@ -118,14 +117,6 @@ def _plain(names: tuple[str, ...], of_meaning: Mapping[str, ObjectField], custom
         field = of_meaning.get(name)
         if field is None or not (field.is_named or holder_of(name) or field.is_custom != custom):
             yield at
-
-
-def _may_mean_something(name: str) -> bool:
-    """A quick test: whether the name, below any holder, may mean something for its value, for the fields below it, or
-    for the object. Most names mean nothing; in a large object, they are data."""
-    words = spaced(name)
-    own = words.replace(" ", "")
-    return own in _MEANINGS or terms.may_begin_in(words) or len(name) > LONGEST
 
 
 def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> ObjectField:

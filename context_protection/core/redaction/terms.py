@@ -137,9 +137,6 @@ _ANY = f"(?={_beginnings})(?:{_without_layout(_secrets(_own))}|{_HALVES})"
 _MARKS = MARK.pattern
 IN_WORDS = LatePattern(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
 IN_CAMEL_CASE = LatePattern(rf"{_MARKS}|{_ANY}")
-_BEGINNING_IN_NAME = LatePattern(
-    rf"(?<![a-z0-9]){_alternation(term.partition(_SPACE)[0][:_BEGINNING] for term in (*_IN_TEXTS, *_of_fields))}"
-)
 _FIELD = LatePattern(rf"(?<![a-z0-9]){_without_layout(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
 
 # Every byte but lower case letters and digits becomes a space.
@@ -175,6 +172,14 @@ def _openings() -> BytesAhoCorasick:
     them. Opening 0 is that of a mark, which begins at the bracket."""
     openings = dict.fromkeys(opening for term in _IN_TEXTS for opening in _openings_of(term))
     return BytesAhoCorasick([_OPENING_OF_MARK, *openings], implementation=Implementation.DFA)
+
+
+def openings_in_names() -> set[bytes]:
+    """How a term may begin in a name's folded words, behind a space. A name that ends with the first word of a term
+    counts too: the name of a field below it may be the rest."""
+    every = {*_IN_TEXTS, *_of_fields}
+    ends = {f" {term.partition(_SPACE)[0]}\n".encode() for term in every}
+    return ends.union(*map(_openings_of, every))
 
 
 def _openings_of(term: str) -> Iterator[bytes]:
@@ -222,12 +227,6 @@ _TOO_COMMON = word_set(
 _OPEN_WITH_A_CODE = frozenset(vocabulary.PLACES) - {"entry code", "access code", "parking code", "building code"}
 _HALF_NAME = re.compile(rf"(?P<half_network>{_network})|(?P<half_place>{_place}){_ENDING}")
 _WORD = re.compile(r"[^\W_]+")
-
-
-def may_begin_in(words: str) -> bool:
-    """Whether a term may begin in these folded words of a name. If none does, kind_of_words, place_of_words and
-    lock_of_words return None for them, and for any of them with other words behind."""
-    return _BEGINNING_IN_NAME.search(words) is not None
 
 
 def may_open_with_a_code(term: Term) -> bool:

@@ -20,7 +20,7 @@ from gateway.connectors.openapi.document.responses import MAX_PROPERTIES, Docume
 from gateway.connectors.openapi.document.schemas import Leaning
 from gateway.connectors.openapi.document.wording import words
 from gateway.connectors.openapi.response.dotted_paths import at
-from gateway.connectors.openapi.response.forms import Form, count_of_names, example, form_of, typical
+from gateway.connectors.openapi.response.forms import Form, count_of_names, example, form_of, holds_list, typical
 from gateway.connectors.openapi.response.side_data import PROBLEMS
 
 LEVELS = 4  # levels of a response that are examined for its paging
@@ -62,6 +62,8 @@ def rows_in(body: Any, path: str, *, is_paged: bool) -> str | None:
     """The path of the response's rows, as DocumentedResponse.rows finds it in an inferred schema. Most responses of an
     operation have the same form, for which it is decided once: that takes a tenth of a small call."""
     form = form_of(body, LEVELS_OF_ROWS)
+    if not holds_list(form):
+        return None
     return (_known_rows if count_of_names(form) <= KNOWN_NAMES else _rows)(form, path, is_paged)
 
 

@@ -40,6 +40,13 @@ def example(form: Form) -> Any:
     return None if form is None else [example(form.element)]
 
 
+def holds_list(form: Form) -> bool:
+    """Whether it is the form of a list, or has one below it."""
+    return isinstance(form, ListForm) or (
+        isinstance(form, ObjectForm) and any(map(holds_list, filter(None, form.below)))
+    )
+
+
 def count_of_names(form: Form) -> int:
     if isinstance(form, ObjectForm):
         return len(form.names) + sum(map(count_of_names, filter(None, form.below)))
@@ -48,4 +55,7 @@ def count_of_names(form: Form) -> int:
 
 def typical(elements: list[Any]) -> Any:
     """The element that stands for all: the first object, or else the first one."""
-    return next((each for each in elements if isinstance(each, dict)), next(iter(elements), None))
+    first = next(iter(elements), None)
+    if isinstance(first, dict) or dict not in map(type, elements):  # a loop of Python's own, for lists of many texts
+        return first
+    return next(each for each in elements if isinstance(each, dict))
