@@ -131,8 +131,24 @@ def test_a_long_text_is_searched_beside_short_ones():
 
 
 def test_few_harmless_texts_are_remembered():
+    harmless.known.clear()
     redact([f"Mill Lane {n}" for n in range(2 * harmless.MAX_HARMLESS)])
-    assert 0 < len(harmless.known) <= harmless.MAX_HARMLESS
+    assert not harmless.known, "so many are unlikely to be sent again"
+    for n in range(2 * harmless.MAX_HARMLESS // harmless.MOST_NEW):
+        redact([f"Mill Lane {n}-{at}" for at in range(harmless.MOST_NEW)])
+        assert f"Mill Lane {n}-0" in harmless.known
+        assert len(harmless.known) <= harmless.MAX_HARMLESS
+
+
+@given(st.lists(st.text("ab é門\u00ad0９'’«»´: =>\n\t\u00a0\x00{}", max_size=8), min_size=harmless.MANY))
+def test_no_text_that_may_hold_a_secret_is_left_out(texts: list[str]):
+    chosen = harmless._with_divider_and_sign(texts)
+    assert all(text in chosen for text in texts if harmless._DIVIDER(text) and harmless._DIGIT_OR_QUOTE(text))
+
+
+def test_texts_without_digits_and_quotes_are_left_out():
+    texts = ["Søndre Land", "Mill Lane", "4711", "7 Mill Lane", "el Born", "Val d'Oise", "Wi-Fi:\u00a0geheim", "門 ７"]
+    assert harmless._with_divider_and_sign(texts) == ["7 Mill Lane", "Val d'Oise", "Wi-Fi:\u00a0geheim", "門 ７"]
 
 
 def test_a_text_in_brackets_is_searched_like_any_other():
