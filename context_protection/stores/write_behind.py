@@ -1,10 +1,9 @@
 """Snapshots that a thread writes to the table in batches, so that answers do not wait for the database.
 
-Only for a process that serves alone, because no other process can read a snapshot before it is written. This process
-reads it from memory. A process beside it, such as `manage.py mcp`, waits for a batch and reads again. If that process
-takes an equal snapshot in the meantime, the handle and the cursors are equal, but the time is its own. A crash loses
-the snapshots of the last BATCH_SECONDS. While the table cannot be written, nothing more is queued, so that answers say
-what could not be stored.
+The process that took a snapshot reads it from memory until it is written. A process beside it, such as another worker
+or `manage.py mcp`, waits for a batch and reads again. If that process takes an equal snapshot in the meantime, the
+handle and the cursors are equal, but the time is its own. A crash loses the snapshots of the last batch. While the
+table cannot be written, nothing more is queued, so that answers say what could not be stored.
 """
 
 import logging
@@ -24,6 +23,7 @@ from context_protection.stores.table_snapshots import TableSnapshots
 logger = logging.getLogger(__name__)
 
 BATCH_SECONDS = 0.25
+WORKERS_BATCH_SECONDS = 0.1  # shorter, because another worker may wait for the snapshot
 MOST_BYTES = 8 * 2**20  # bytes of queued snapshots; from then on, snapshots are written at once
 RETRIES = 4  # retries of a read, half a batch apart, because another process may be about to write the snapshot
 MAX_REMEMBERED = 4096  # snapshots whose first `taken_at` is remembered
@@ -52,6 +52,11 @@ class WriteBehindSnapshots:
         self._arrived, self._stopping = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self.is_beside_another = False  # whether another process may defer its writes to the same table
+
+    def beside_workers(self) -> Self:
+        """The store for a worker, beside others that defer their writes to the same table."""
+        self.is_beside_another, self._batch_seconds = True, WORKERS_BATCH_SECONDS
+        return self
 
     @property
     def defers_writes(self) -> bool:

@@ -172,6 +172,36 @@ def test_a_quota_holds_for_all_workers_together(sluice: Serving):
         assert answered > 1
 
 
+def test_cursors_and_handles_are_valid_at_once_at_the_other_worker(both: list[httpx2.Client]):
+    at = {number: next(each for each in both if place_of(each) == number) for number in (1, 2)}
+    for number, limit in enumerate((3, 4, 5, 6)):
+        first, other = (at[1], at[2]) if number % 2 else (at[2], at[1])
+        page = called(first, "list_bookings", limit=limit)
+        following = called(other, "list_bookings", cursor=page["nextCursor"])
+        assert len(page["items"]) == len(following["items"]) == limit
+        assert page["meta"]["snapshotAt"] == following["meta"]["snapshotAt"]
+        rows = called(other, "result_get", handle=called(first, "list_bookings", limit=limit)["meta"]["resultHandle"])
+        assert rows["meta"]["totalCount"] == page["meta"]["totalCount"]
+    assert called(at[1], "result_get", handle="A" * 16)["error"]["reason"] == "handle_invalid"
+
+
+def place_of(client: httpx2.Client) -> int:
+    """The number of the worker that the connection stays at."""
+    before, found = stored_by(client), dict[int, int]()
+    called(client, "list_bookings", limit=1)
+
+    def has_changed() -> bool:
+        found.update(stored_by(client))
+        return found != before
+
+    seconds_until(has_changed, PATIENCE)
+    return next(number for number in found if found[number] != before[number])
+
+
+def stored_by(client: httpx2.Client) -> dict[int, int]:
+    return {number: each["stored"] for number, each in workers(client).items()}
+
+
 def test_a_breaker_that_opens_at_one_worker_is_open_at_the_other(both: list[httpx2.Client], bad: BadUpstream):
     bad.mode = "reset"
     before = bad.count

@@ -50,7 +50,8 @@ class Command(BaseCommand):
         if (descriptor := options["connections_from"]) is not None:
             from gateway.workers import worker
 
-            worker.run(descriptor)
+            with write_behind.beside_workers() if settings.EMBEDDED_DATABASE else nullcontext():
+                worker.run(descriptor)
             return
         count = options["workers"]
         if not 1 <= count <= MOST_WORKERS:
