@@ -16,6 +16,7 @@ MAX_MATCHES = 3  # keywords that are examined
 SEARCHED = 4000  # characters that are searched for keywords
 LONGEST_WORD = 20  # characters; texts with longer words on average have no spaces, and are counted in characters
 GAP = " … "
+_OTHER_WHITE_SPACE = ("  ", *"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f")  # in ASCII
 
 
 def extract(text: str, limit: int) -> str:
@@ -29,10 +30,18 @@ def extract(text: str, limit: int) -> str:
 
 def missing(text: str, shown: str) -> str:
     """How much of `text` its extract lacks, such as "47 of 190 words"."""
-    words = len(text.split())
+    words = _count_of_words(text)
     if len(text) > words * LONGEST_WORD:
         return f"{len(text) - len(shown.replace(GAP, '')):,} of {len(text):,} characters"
-    return f"{words - len(shown.replace(GAP, ' ').split()):,} of {words:,} words"
+    return f"{words - _count_of_words(shown.replace(GAP, ' ')):,} of {words:,} words"
+
+
+def _count_of_words(text: str) -> int:
+    """len(text.split()), in a third of the time if all white space of the text is single spaces."""
+    has = text.__contains__
+    if text.isascii() and not (text.startswith(" ") or text.endswith(" ") or any(map(has, _OTHER_WHITE_SPACE))):
+        return text.count(" ") + 1 if text else 0
+    return len(text.split())
 
 
 def _with_keyword(text: str, start: int, reach: int) -> Iterator[str]:

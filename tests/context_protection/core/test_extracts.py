@@ -1,5 +1,7 @@
 """Extracts of long texts."""
 
+from itertools import product
+
 import pytest
 
 from context_protection.core import extracts
@@ -43,3 +45,11 @@ def test_no_text_makes_an_extract_longer_than_its_limit_or_empty_handed(text: st
 )
 def test_what_is_missing_is_counted_in_words_or_where_there_are_none_in_characters(text: str, shown: str, said: str):
     assert extracts.missing(text, shown) == said
+
+
+@pytest.mark.parametrize("space", [chr(point) for point in range(256) if chr(point).isspace()])
+def test_words_are_what_white_space_separates(space: str):
+    for count in range(5):
+        for characters in product(f"a {space}", repeat=count):
+            text = "".join(characters)
+            assert extracts._count_of_words(text) == len(text.split()), repr(text)
