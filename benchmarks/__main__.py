@@ -65,7 +65,7 @@ def _commit() -> str:
 def _json_file(path: str) -> Path:
     try:
         upstream.of_file(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"{path}: {error}") from None
     return Path(path)
 
@@ -79,12 +79,20 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rows", metavar="GROUPS", help=f"only some, of {','.join(GROUPS)}")
     parser.add_argument("--growth", action="store_true", help="how cost grows, as Markdown")
     parser.add_argument(
-        "--bodies", type=_json_file, nargs="+", default=[], metavar="FILE", help="answers of your own, as JSON"
+        "--bodies",
+        type=_json_file,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="measure only calls that answer the JSON of these files",
     )
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/performance.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures")
     parser.add_argument("--write", action="store_true", help="make these the committed figures")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.bodies and any((options.gate, options.rows, options.growth, options.json, options.write)):
+        parser.error("--bodies measures nothing else: leave out --gate, --rows, --growth, --json and --write.")
+    return options
 
 
 def print_all(lines: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
 """Bodies of your own in place of the table's: what a never-seen call that answers one costs, beside FastMCP.
 
-Each is a JSON file: an array is a list, another value a record."""
+Each is a JSON file: an array is a list, an object a record."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ def markdown(stage: Stage, files: Sequence[Path]) -> Iterator[str]:
         size = len(upstream.of_file(str(file)))
         calls = max(CLIENTS, min(MOST_CALLS, BYTES // size))
         found = asyncio.run(Effort(BLOCKS, calls, warm=calls).measure(_loads(stage, at)))
-        yield _line(f"{file.stem} | {size / 1000:,.0f}", found)
+        yield _line(f"{str(file).replace('|', '/')} | {size / 1000:,.0f}", found)
 
 
 def _loads(stage: Stage, at: int) -> dict[str, Load]:
@@ -43,4 +43,4 @@ def _line(title: str, found: dict[str, LoadBlocks]) -> str:
     best = {name: min(blocks.cpu) for name, blocks in found.items()}
     theirs = best.pop(THEIRS, None)
     cells = [f"{cpu:.2f} ms" + (f" ({theirs / cpu:.2f})" if theirs else "") for cpu in best.values()]
-    return f"| {title} | {f'{theirs:.2f} ms' if theirs else ''} | {' | '.join(cells)} |"
+    return f"| {title} | {f'{theirs:.2f} ms' if theirs else '–'} | {' | '.join(cells)} |"

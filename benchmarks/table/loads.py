@@ -71,7 +71,7 @@ class LoadBlocks:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is measured: blocks, and calls of all clients together in a block. `warm`: calls before the first."""
+    """How much is measured: blocks, and calls of all clients together in a block. `warm`: calls before all blocks."""
 
     blocks: int
     calls: int

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 ROWS, LIST_BYTES, RECORD_BYTES = 50, 48_000, 10_000
-NUMBER = b"00000000"
+NUMBER = b"@@@@@@@@"  # replaced in each answer
 BODIES = "/bodies/"
 CALL = {"name": "call", "in": "query", "schema": {"type": "integer"}}
 
@@ -71,8 +71,10 @@ def of_file(path: str) -> bytes:
     """The JSON of a file, with a number at the end of the first text of a record, or of each row of a list. Raises
     ValueError."""
     value = json.loads(Path(path).read_bytes())
+    if not isinstance(value, (list, dict)):
+        raise ValueError("it is no JSON array or object")
     rows = [_with_number(row) for row in value] if isinstance(value, list) else _with_number(value)
-    body = json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+    body = json.dumps(rows, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
     if NUMBER not in body:
         raise ValueError("it has no text, so all answers would be equal")
     return body

@@ -51,8 +51,8 @@ def loads(data: bytes) -> Any:
 
 def _long_numbers(data: bytes) -> int:
     """How many runs of digits there are that may be long numbers, in a text or not. orjson writes fewer digits of a
-    number that it has rounded, so if it writes as many such runs as it has read, all of them are in texts. Only an
-    escaped digit could add one."""
+    number that it has rounded, so if it writes as many such runs as it has read, it has rounded none. Only an escape
+    could add one."""
     if _DIGITS_AT_STEPS not in as_zeros(data[::_STEP]):
         return 0
     digits = as_zeros(data)

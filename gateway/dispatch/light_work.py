@@ -18,25 +18,24 @@ from gateway.catalog.operation import NativeResult
 from gateway.dispatch.request import PreparedCall
 
 T = TypeVar("T")
-MAX_BYTES = 128 * 1024  # size up to which an upstream's answer counts as small; a hostile one takes up to 1.2 s
+MAX_BYTES = 128 * 1024  # size up to which an upstream's answer counts as small; a hostile one takes up to 1.3 s
 HEAVY_ARGUMENTS = frozenset({"where", "aggregate"})
 QUICK_SECONDS = 0.02  # processor time up to which work counts as quick
 # Seconds for which threads protect the answers of an operation that was slow on the event loop. The first pause is
-# short, because a busy machine slows any answer now and then; each further one is twice as long. A pause is at least
-# PAUSES times as long as the work took, so that no upstream can block the event loop for more than a small share.
+# short, because a busy machine slows any answer now and then; each further one is twice as long, up to LONGEST_PAUSE.
+# Any pause is at least PAUSES times as long as the work took, so no upstream can block the event loop for more than a
+# small share.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 PAUSES = 40
 
 
 def is_light(prepared: PreparedCall, payload: Payload | NativeResult) -> bool:
-    """Whether protection of a small answer is usually quick and needs no store that blocks: for a record, or a list of
+    """Whether protection of a small answer is usually quick and needs no store that blocks: for a list or record of
     known shape, answered in its default form."""
     if not snapshots.store.defers_writes:
         return False
-    is_known = isinstance(payload, Record) or (
-        isinstance(payload, MemoryRows | PagedRows) and bool(payload.shape.canonical)
-    )
-    return is_known and _is_plain(prepared)
+    has_shape = isinstance(payload, MemoryRows | PagedRows | Record) and bool(payload.shape.canonical)
+    return has_shape and _is_plain(prepared)
 
 
 def is_small(size: int | None) -> TypeGuard[int]:
@@ -103,8 +102,8 @@ class Pace:
     def _pause(self, name: str, taken: float) -> None:
         now = self._clock()
         is_first = now > self._paused_until.get(name, -math.inf) + LONGEST_PAUSE
-        pause = max(FIRST_PAUSE if is_first else 2 * self._pauses[name], PAUSES * taken)
-        self._pauses[name] = min(pause, LONGEST_PAUSE)
+        usual = FIRST_PAUSE if is_first else min(2 * self._pauses[name], LONGEST_PAUSE)
+        self._pauses[name] = max(usual, PAUSES * taken)
         self._paused_until[name] = now + self._pauses[name]
 
 

@@ -81,12 +81,19 @@ def test_bodies_of_files_are_measured_over_each_transport(tmp_path: Path, monkey
     with Stage(files=files) as stage:
         head, _, towns, rates = bodies.markdown(stage, files)
     assert head == "| Body | KB | FastMCP | WebSocket | HTTP 2025 | HTTP 2026 |"
-    assert re.fullmatch(r"\| towns \| 1 \|  (\| [\d.]+ ms ){3}\|", towns)
-    assert re.fullmatch(r"\| rates \| 0 \|  (\| [\d.]+ ms ){3}\|", rates)
+    assert re.fullmatch(rf"\| {files[0]} \| 1 \| – (\| [\d.]+ ms ){{3}}\|", towns)
+    assert re.fullmatch(rf"\| {files[1]} \| 0 \| – (\| [\d.]+ ms ){{3}}\|", rates)
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("{", "Expecting property name"), ("[1, 2]", "it has no text, so all answers would be equal")]
+    ("text", "why"),
+    [
+        ("{", "Expecting property name"),
+        ("[1, 2]", "it has no text, so all answers would be equal"),
+        ('"a"', "it is no JSON array or object"),
+        ('["a", NaN]', "Out of range float values are not JSON compliant"),
+        ("[" * 5000, "maximum recursion depth exceeded"),
+    ],
 )
 def test_a_file_that_is_no_body_is_refused_in_words(tmp_path: Path, text: str, why: str):
     file = tmp_path / "body.json"

@@ -90,14 +90,16 @@ def _spaced(name: str) -> str:
 
 
 def lines_of_words(names: Sequence[str]) -> bytes:
-    """A line for each name: its folded words, each behind a space; what is not ASCII is left out. For many names, this
-    takes a tenth of the time of `spaced`."""
+    """A line for each name: its folded words, each behind a space. Letters beyond ASCII become spaces. For many names,
+    this takes a tenth of the time of `spaced`."""
     text = "\n ".join(names)
     if text.count("\n") >= len(names):
         text = "\n ".join(name.replace("\n", " ") for name in names)
     if _may_change_case(text):
         text = _CASE_CHANGE.sub(" ", text)
-    words = folded(composed(f" {text}\n")).encode("latin-1", "replace").translate(_WORDS_IN_LINES)
+    if _has_combining(text):  # each name alone, because composing may change others too
+        text = "\n".join(map(composed, text.split("\n")))
+    words = folded(f" {text}\n").encode("latin-1", "replace").translate(_WORDS_IN_LINES)
     while b"  " in words:
         words = words.replace(b"  ", b" ")
     return words.replace(b" \n", b"\n")

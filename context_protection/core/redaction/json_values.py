@@ -13,7 +13,7 @@ from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.codes import is_plain_code
 from context_protection.core.redaction.findings import MARK, Finding, mark
 from context_protection.core.redaction.folding import folded
-from context_protection.core.redaction.harmless import SHORTEST, may_hold_secret
+from context_protection.core.redaction.harmless import SHORTEST, SearchedTexts, may_hold_secret
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
 from context_protection.core.redaction.objects import (
     EXAMINABLE,
@@ -40,6 +40,8 @@ _TYPES = word_set("string number integer boolean array object null")
 FEWEST = 4  # elements of a list, or fields of an object, that are screened together
 ONE_WORD = frozenset({"token", "API key"})  # kinds of secrets without spaces, except after a scheme such as Bearer
 _WORD = re.compile(r"[^\W\d_]{1,20}[.,:;!?'’-]?")
+# Labels of an object times values, up to which each label is tried with each value. A usual pair has one of each.
+MOST_PAIRS = 100
 LONGEST_VALUE = 200  # characters; a longer text under a secret's title is searched, not redacted whole
 
 
@@ -65,6 +67,7 @@ class _SecretSearch:
         self.visibility = visibility
         self.changes: list[tuple[tuple[str | int, ...], Any, Finding]] = []
         self.stack: list[_Waiting] = []
+        self.texts = SearchedTexts()
 
     def run(self, value: Any) -> None:
         self.stack.append((value, (), "", False))
@@ -123,8 +126,8 @@ class _SecretSearch:
         nested = set(compress(places, map(NESTED.__contains__, kinds)))
         alike = [] if self.visibility.withheld else sorted(nested & fields.plain)
         found = nested.difference(alike) | fields.named
-        of_texts = harmless.suspects_among(list(map(values.__getitem__, texts)))
-        of_alike = suspects(list(map(values.__getitem__, alike)), within="", custom=custom)
+        of_texts = self.texts.suspects_among(list(map(values.__getitem__, texts)))
+        of_alike = suspects(list(map(values.__getitem__, alike)), within="", custom=custom, searched=self.texts)
         found.update(map(texts.__getitem__, of_texts), map(alike.__getitem__, of_alike))
         return [(items[at], fields.each[at]) for at in sorted(found)]
 
@@ -138,7 +141,9 @@ class _SecretSearch:
         for (holder, custom), places in alike.items():
             some = [waiting[at][0] for at in places]
             found += (
-                [places[at] for at in suspects(some, within=holder, custom=custom)] if len(some) >= FEWEST else places
+                [places[at] for at in suspects(some, within=holder, custom=custom, searched=self.texts)]
+                if len(some) >= FEWEST
+                else places
             )
         return [waiting[at] for at in sorted(found)]
 
@@ -172,15 +177,16 @@ class _SecretSearch:
         """The indexes of the elements that have to be searched, in order."""
         if len(node) < FEWEST or self.visibility.withheld:
             return range(len(node))
-        return sorted(suspects(node, within=within, custom=custom))
+        return sorted(suspects(node, within=within, custom=custom, searched=self.texts))
 
     def _pair(self, node: dict[str, Any], path: Path, fields: Fields) -> set[str]:
         """Redacts the values of a name/value pair; returns the names of the fields that are done."""
         done: set[str] = set()
         values = fields.values
-        for label in pairs.labels_of(node, fields.labels):
-            if len(label) > pairs.LONGEST_LABEL:
-                continue
+        labels = [each for each in pairs.labels_of(node, fields.labels) if len(each) <= pairs.LONGEST_LABEL]
+        if len(labels) * len(values) > MOST_PAIRS:
+            labels = self._representative(labels, path)
+        for label in labels:
             if self._is_withheld(label, path):
                 for name in values:
                     self._withhold(node[name], (path, name), label)
@@ -198,6 +204,19 @@ class _SecretSearch:
                 elif isinstance(below, (str, int)) and self._labelled(str(below), (path, name), label, "pair"):
                     done.add(name)
         return done
+
+    def _representative(self, labels: Sequence[str], path: Path) -> list[str]:
+        """One of the labels for each meaning."""
+        policy = self.visibility.withheld or self.visibility.reveal
+        meanings = {
+            (
+                place_kind(each),
+                label_kind(each),
+                policy and (self._is_withheld(each, path), self._is_revealed(each, path)),
+            ): each
+            for each in labels
+        }
+        return list(meanings.values())
 
     def _table(self, node: dict[str, Any], path: Path) -> None:
         """Redacts the cells of columns with secrets' names. The rows stay on the stack, to be searched for other
@@ -341,25 +360,37 @@ def _is_schema(value: Any) -> bool:
     return "$ref" in value or (bool(types) and all(isinstance(each, str) and each in _TYPES for each in types))
 
 
+class _Copy:
+    """A copy of an object or list, with the copies of what was changed below it, by name or index. `is_mark`: a mark is
+    in its place instead."""
+
+    __slots__ = ("below", "is_mark", "value")
+
+    def __init__(self, value: Any, *, is_mark: bool = False) -> None:
+        self.value, self.is_mark = value, is_mark
+        self.below: dict[str | int, _Copy] = {}
+
+    def change(self, keys: Sequence[str | int], new: str) -> None:
+        copied = self
+        for key in keys[:-1]:
+            below = copied.below.get(key)
+            if below is None:
+                copied.value[key] = copied.value[key].copy()
+                below = copied.below[key] = _Copy(copied.value[key])
+            if below.is_mark:
+                return
+            copied = below
+        at = keys[-1]
+        if at not in copied.below or not copied.below[at].is_mark:
+            copied.value[at] = new
+            if MARK.fullmatch(new):
+                copied.below[at] = _Copy(new, is_mark=True)
+
+
 def _changed(value: Any, changes: list[tuple[tuple[str | int, ...], Any, Finding]]) -> Any:
     """A copy with the changes; parts without changes are shared with the original. If two changes affect the same
     value, as in a table's row that looks like a pair, the one that redacts the whole value wins."""
-    masked: set[tuple[str | int, ...]] = set()
-    copies: dict[tuple[str | int, ...], Any] = {}
-    root: list[Any] = [value]
+    root = _Copy([value])
     for keys, new, _ in changes:
-        parent: Any = root
-        at: str | int = 0
-        for depth, key in enumerate(keys):
-            here = keys[:depth]
-            if here in masked:
-                break
-            if here not in copies:
-                copies[here] = parent[at] = parent[at].copy()
-            parent, at = copies[here], key
-        else:
-            if keys not in masked:
-                parent[at] = new
-                if MARK.fullmatch(new):
-                    masked.add(keys)
-    return root[0]
+        root.change((0, *keys), new)
+    return root.value[0]

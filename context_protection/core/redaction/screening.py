@@ -13,6 +13,7 @@ from operator import is_, itemgetter
 from typing import Any
 
 from context_protection.core.redaction import harmless, pairs
+from context_protection.core.redaction.harmless import SearchedTexts
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
 from context_protection.core.redaction.objects import EXAMINABLE, NESTED, SCALARS, Fields, fields_of, holder_of
 
@@ -22,12 +23,14 @@ FEW = 8  # objects with the same fields that are examined one by one
 AT_ONCE = 1 << 17  # characters of the texts that are searched together, to bound memory
 
 
-def suspects(elements: Sequence[Any], *, within: str, custom: bool) -> Collection[int]:
+def suspects(
+    elements: Sequence[Any], *, within: str, custom: bool, searched: SearchedTexts | None = None
+) -> Collection[int]:
     """The indexes of the elements in which a search may find something, under the built-in rules. `within`, `custom`:
-    as in objects.fields_of."""
+    as in objects.fields_of. `searched`: the texts of the same document that were searched already."""
     if SCALARS.issuperset(map(type, elements)):
         return ()
-    screening = _Screening()
+    screening = _Screening(searched or SearchedTexts())
     screening.run(elements, within, custom)
     return screening.found
 
@@ -52,8 +55,9 @@ class _Screening:
     """`found`: the indexes of suspect elements. `_below`: the values of the next level, by the name of their holder and
     whether they are custom fields. `_texts`: those that are searched together at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, searched: SearchedTexts) -> None:
         self.found: set[int] = set()
+        self._searched = searched
         self._below: defaultdict[tuple[str, bool], _Values] = defaultdict(_Values)
         self._texts = _Values()
 
@@ -91,7 +95,7 @@ class _Screening:
             self._texts.add(texts, owners)
 
     def _search(self, texts: Sequence[str], owners: Sequence[int]) -> None:
-        if found := harmless.suspects_among(texts):
+        if found := self._searched.suspects_among(texts):
             self.found.update(map(owners.__getitem__, found))
 
     def _lists(self, lists: _Values, within: str, custom: bool) -> None:

@@ -181,11 +181,12 @@ def test_after_a_slow_answer_threads_protect_for_a_while(monkeypatch: pytest.Mon
     assert not pace.is_quick("another", SIZE)
     now += FIRST_PAUSE
     assert pace.is_quick("list", SIZE)
-    pace.on_loop("list", lambda: work(1))
-    now += 0.9 * PAUSES
-    assert not pace.is_quick("list", SIZE), "a pause is longer after an answer that took very long"
-    now += 0.2 * PAUSES
-    assert pace.is_quick("list", SIZE)
+    for seconds in (1, 10):
+        pace.on_loop("list", lambda taken=seconds: work(taken))
+        now += 0.9 * PAUSES * seconds
+        assert not pace.is_quick("list", SIZE), "a pause is longer after an answer that took very long"
+        now += 0.2 * PAUSES * seconds
+        assert pace.is_quick("list", SIZE)
 
 
 def test_a_quick_answer_says_nothing_about_larger_ones():

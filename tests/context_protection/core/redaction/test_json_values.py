@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection.core.redaction import Finding, Visibility, redact
+from context_protection.core.redaction.json_values import MOST_PAIRS
 
 CANARY = "canary-4711"
 
@@ -115,6 +116,40 @@ def test_a_text_that_was_harmless_elsewhere_is_searched_again_under_a_place(plac
     assert "4711" not in json.dumps(redacted[1])
     assert redacted[0] == {"note": "use 4711"}
     assert [each.path[0] for each in found] == [1]
+
+
+def test_each_value_of_very_many_labels_is_redacted():
+    count = MOST_PAIRS
+    labels = {f"na{'!' * n}me": label for n, label in enumerate(("Gate", "Wi-Fi password", "Sea view") * count)}
+    values = {f"va{'!' * n}lue": value for n, value in enumerate(("4711", "sunny", "blue bird") * count)}
+    assert set(redact({**labels, **values})[0].values()) == {
+        *labels.values(),
+        "[withheld: gate code]",
+        "[withheld: Wi-Fi password]",
+    }
+    places = {name: label for name, label in labels.items() if label != "Wi-Fi password"}
+    redacted = redact({**places, **values})[0]
+    assert set(redacted.values()) == {*places.values(), "[withheld: gate code]", "sunny", "blue bird"}
+
+
+def test_labels_of_the_policy_are_revealed_and_withheld_among_very_many():
+    labels = {f"na{'!' * n}me": label for n, label in enumerate(("Sea view", "Beds") * MOST_PAIRS)}
+    value = {**labels, "value": "blue", "wert": "red"}
+    assert redact(value)[0] is value
+    assert redact(value, Visibility(withheld=frozenset({"Beds"})))[0]["value"] == "[withheld: by policy]"
+    gates = dict.fromkeys(labels, "Gate")
+    gates["name"] = "Main gate"
+    assert redact({**gates, "value": "4711", "wert": "x"})[0]["value"] == "[withheld: gate code]"
+    revealed = redact({**gates, "value": "4711", "wert": "x"}, Visibility(reveal=frozenset({"Main gate"})))[0]
+    assert revealed["value"] == "4711"
+
+
+@pytest.mark.parametrize("divider", ["：", "＝", "\u3000", "\u202f", "\u2003", "\u00a0"])
+def test_a_divider_of_another_script_is_one(divider: str):
+    text = f"PIN{divider}4711"
+    rows = [{"note": f"{n}{'x' * n}，{text}"} for n in range(100)]
+    for value in (text, {"note": text}, rows, [{**row, "more": f"{n} {text}"} for n, row in enumerate(rows)]):
+        assert "4711" not in str(redact(value)[0])
 
 
 def test_a_long_text_or_a_description_under_a_title_is_searched_and_not_masked_whole():

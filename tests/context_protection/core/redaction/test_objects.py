@@ -84,6 +84,7 @@ def test_a_name_of_another_script_means_what_its_words_mean(monkeypatch: pytest.
         {"wifi": {"di_gits": "47110815"}},
         {"tokens": {"PINs": ["4711"]}},
         {"user": {"secret": {"code": "Geheim-4711"}}},
+        {"\u212bpin": "4711", "Menu\u0301": 1},
     ],
 )
 def test_a_name_that_is_split_in_a_strange_place_is_redacted(value: dict[str, Any]):
