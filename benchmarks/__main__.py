@@ -67,7 +67,7 @@ def _json_file(path: str) -> Path:
         upstream.of_file(path)
     except (OSError, ValueError, RecursionError) as error:
         raise argparse.ArgumentTypeError(f"{path}: {error}") from None
-    return Path(path)
+    return Path(path).resolve()  # the upstream runs in another directory
 
 
 def _options() -> argparse.Namespace:

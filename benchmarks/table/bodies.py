@@ -3,6 +3,7 @@
 Each is a JSON file: an array is a list, an object a record."""
 
 import asyncio
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def markdown(stage: Stage, files: Sequence[Path]) -> Iterator[str]:
         size = len(upstream.of_file(str(file)))
         calls = max(CLIENTS, min(MOST_CALLS, BYTES // size))
         found = asyncio.run(Effort(BLOCKS, calls, warm=calls).measure(_loads(stage, at)))
-        yield _line(f"{str(file).replace('|', '/')} | {size / 1000:,.0f}", found)
+        yield _line(f"{os.path.relpath(file).replace('|', '/')} | {size / 1000:,.0f}", found)
 
 
 def _loads(stage: Stage, at: int) -> dict[str, Load]:
