@@ -10,6 +10,7 @@ import orjson
 
 from context_protection.core.name_words import word_set
 from context_protection.core.redaction import harmless, pairs
+from context_protection.core.redaction.changes import Keys, with_changes
 from context_protection.core.redaction.codes import is_plain_code
 from context_protection.core.redaction.findings import MARK, Finding, mark
 from context_protection.core.redaction.folding import folded
@@ -57,7 +58,8 @@ def redact(value: Any, visibility: Visibility = STANDARD) -> tuple[Any, list[Fin
     search.run(value)
     if not search.changes:
         return value, []
-    return _changed(value, search.changes), [finding for _, _, finding in search.changes]
+    changed = with_changes(value, ((keys, new) for keys, new, _ in search.changes))
+    return changed, [finding for _, _, finding in search.changes]
 
 
 class _SecretSearch:
@@ -65,7 +67,7 @@ class _SecretSearch:
 
     def __init__(self, visibility: Visibility) -> None:
         self.visibility = visibility
-        self.changes: list[tuple[tuple[str | int, ...], Any, Finding]] = []
+        self.changes: list[tuple[Keys, Any, Finding]] = []
         self.stack: list[_Waiting] = []
         self.texts = SearchedTexts()
 
@@ -343,7 +345,7 @@ def _names_above(path: Path) -> list[str]:
     return [key for key in _keys(path) if isinstance(key, str)]
 
 
-def _keys(path: Path) -> tuple[str | int, ...]:
+def _keys(path: Path) -> Keys:
     keys = []
     while path:
         path, key = path
@@ -358,39 +360,3 @@ def _is_schema(value: Any) -> bool:
     types = value.get("type")
     types = types if isinstance(types, list) else [types]
     return "$ref" in value or (bool(types) and all(isinstance(each, str) and each in _TYPES for each in types))
-
-
-class _Copy:
-    """A copy of an object or list, with the copies of what was changed below it, by name or index. `is_mark`: a mark is
-    in its place instead."""
-
-    __slots__ = ("below", "is_mark", "value")
-
-    def __init__(self, value: Any, *, is_mark: bool = False) -> None:
-        self.value, self.is_mark = value, is_mark
-        self.below: dict[str | int, _Copy] = {}
-
-    def change(self, keys: Sequence[str | int], new: str) -> None:
-        copied = self
-        for key in keys[:-1]:
-            below = copied.below.get(key)
-            if below is None:
-                copied.value[key] = copied.value[key].copy()
-                below = copied.below[key] = _Copy(copied.value[key])
-            if below.is_mark:
-                return
-            copied = below
-        at = keys[-1]
-        if at not in copied.below or not copied.below[at].is_mark:
-            copied.value[at] = new
-            if MARK.fullmatch(new):
-                copied.below[at] = _Copy(new, is_mark=True)
-
-
-def _changed(value: Any, changes: list[tuple[tuple[str | int, ...], Any, Finding]]) -> Any:
-    """A copy with the changes; parts without changes are shared with the original. If two changes affect the same
-    value, as in a table's row that looks like a pair, the one that redacts the whole value wins."""
-    root = _Copy([value])
-    for keys, new, _ in changes:
-        root.change((0, *keys), new)
-    return root.value[0]

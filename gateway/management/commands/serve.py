@@ -50,7 +50,8 @@ class Command(BaseCommand):
         if (descriptor := options["connections_from"]) is not None:
             from gateway.workers import worker
 
-            with write_behind.beside_workers() if settings.EMBEDDED_DATABASE else nullcontext():
+            is_embedded = settings.EMBEDDED_DATABASE and not settings.REDIS_URL
+            with write_behind.beside_workers() if is_embedded else nullcontext():
                 worker.run(descriptor)
             return
         count = options["workers"]
