@@ -133,8 +133,8 @@ async def serve(port: int, response: Callable[[str], bytes]) -> None:
 
 
 def document(url: str, tools: int = 2, bodies: int = 0) -> dict[str, Any]:
-    """`tools` operations: the list, the record, and copies of the list under other names. Then one for each of the
-    `bodies`, of which the document says nothing."""
+    """`tools` operations: the list, the record, and copies of the list under other names. Then one without a
+    schema for each of the `bodies`."""
     paths = {"/bookings": {"get": _list("list_bookings")}, "/bookings/{id}": {"get": _record()}}
     for n in range(tools - 2):
         paths[f"/lists/{n}"] = {"get": _list(f"list_{n}")}

@@ -60,8 +60,8 @@ class _Worker:
 
 
 class WarmThreads(Executor):
-    """At most `max_threads` daemon threads, of which at most `core_size` run at once. A thread that is blocked does not
-    count as running, nor does one that has worked for longer than `long_seconds`.
+    """At most `max_threads` daemon threads. At most `core_size` of them run at once; blocked threads and those that
+    have worked for longer than `long_seconds` do not count.
 
     Queued work starts when a thread finishes, or when `reconsider` finds that a thread no longer counts as running. If
     the system allows no more threads and none is busy, the work fails with that RuntimeError."""

@@ -19,8 +19,8 @@ def with_changes(value: Any, changes: Iterable[tuple[Keys, str]]) -> Any:
 
 
 class _Copy:
-    """A copy of an object or list, with the copies of what was changed below it, by name or index. `is_mark`: a mark is
-    in its place instead."""
+    """A copy of an object or list. `below`: the copies of changed values in it, by name or index. `is_mark`: the value
+    was replaced by a mark."""
 
     __slots__ = ("below", "is_mark", "value")
 

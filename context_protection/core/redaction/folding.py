@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
 
-LONGEST_CACHED = 200  # characters of a name
+LONGEST_NAME = 200  # characters of a name that are examined
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NON_WORD = re.compile(r"[\W_]+")
 _FRENCH_QUOTES = re.compile("«[ \u00a0\u202f]([^«»\n]{1,80})[ \u00a0\u202f]»")
@@ -40,10 +40,18 @@ _IN_TABLE = re.compile(f"[{''.join(map(chr, _TABLE))}]")
 # A text with more different characters of the table is translated in one pass; else each character is replaced.
 _MOST_REPLACED = 100
 _ASCII = bytes(range(0x80))
-# Every byte but letters in lower case, digits and line breaks becomes a space.
-_WORDS_IN_LINES = bytes(each if each in (ascii_lowercase + digits + "\n").encode() else ord(" ") for each in range(256))
-# Letters in lower case and digits become `a`, those in upper case `A`.
-_CASES = bytes.maketrans((ascii_lowercase + digits + ascii_uppercase).encode(), b"a" * 36 + b"A" * 26)
+
+
+def _without_others(characters: str) -> bytes:
+    """A table that replaces every other byte by a space."""
+    return bytes(each if each in characters.encode() else ord(" ") for each in range(256))
+
+
+_WORDS = _without_others(ascii_lowercase + digits)
+_LINES_OF_WORDS = _without_others(ascii_lowercase + digits + "\n")
+_CASES = _without_others(ascii_lowercase + digits + ascii_uppercase).translate(
+    bytes.maketrans((ascii_lowercase + digits + ascii_uppercase).encode(), b"a" * 36 + b"A" * 26)
+)
 _FIRST_BYTES_OF_COMBINING = (b"\xcc", b"\xcd")  # in UTF-8
 
 
@@ -82,7 +90,7 @@ def _plain(text: str) -> str:
 
 def spaced(name: str) -> str:
     """A field name as folded words: `frontDoor_Code-2` becomes `front door code 2`."""
-    return _cached(name) if len(name) <= LONGEST_CACHED else _spaced(name)
+    return _cached(name) if len(name) <= LONGEST_NAME else _spaced(name)
 
 
 def _spaced(name: str) -> str:
@@ -99,7 +107,7 @@ def lines_of_words(names: Sequence[str]) -> bytes:
         text = _CASE_CHANGE.sub(" ", text)
     if _has_combining(text):  # each name alone, because composing may change others too
         text = "\n".join(map(composed, text.split("\n")))
-    words = folded(f" {text}\n").encode("latin-1", "replace").translate(_WORDS_IN_LINES)
+    words = _bytes(folded(f" {text}\n"), _LINES_OF_WORDS)
     while b"  " in words:
         words = words.replace(b"  ", b" ")
     return words.replace(b" \n", b"\n")
@@ -107,8 +115,23 @@ def lines_of_words(names: Sequence[str]) -> bytes:
 
 def _may_change_case(text: str) -> bool:
     """False if _CASE_CHANGE finds nothing. Takes a fiftieth of the time in a long text."""
-    cases = text.encode("latin-1", "replace").translate(_CASES)
+    cases = cases_in(text)
     return b"aA" in cases or b"AAa" in cases
+
+
+def words_in(low: str) -> bytes:
+    """A byte for each character of a folded text: letters and digits, and a space for every other."""
+    return _bytes(low, _WORDS)
+
+
+def cases_in(text: str) -> bytes:
+    """A byte for each character: `A` for a capital letter, `a` for a small one or a digit, a space for every other.
+    Letters beyond ASCII become spaces."""
+    return _bytes(text, _CASES)
+
+
+def _bytes(text: str, table: bytes) -> bytes:
+    return text.encode("latin-1", "replace").translate(table)
 
 
 def compact(name: str) -> str:

@@ -15,7 +15,7 @@ DOCUMENTS = frozenset({"{}", "[]"})  # the first and the last character of a tex
 
 _DIGIT_OR_QUOTE = DIGIT_OR_QUOTE.search
 _LETTERS = re.compile(r"[^\W\d_]{3}").search
-# What may be between a name and its value. Searching a long text for each of them takes a tenth of the time.
+# Dividers stand between a name and its value.
 _DIVIDERS_IN_ASCII = " :=>\n\t"
 _DIVIDERS_BEYOND_ASCII = "\u00a0：＝\u3000\u202f\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
 _DIVIDER = re.compile(f"[{_DIVIDERS_IN_ASCII}{_DIVIDERS_BEYOND_ASCII}]").search
@@ -68,8 +68,8 @@ def may_have_suspects(texts: Sequence[str]) -> bool:
 
 
 class SearchedTexts:
-    """The texts of one document that were searched: some thousand, and all that were searched one by one. Its lists are
-    screened level by level, so the same text may be asked about at each of them."""
+    """The texts of one document that were searched: MAX_HARMLESS, and all that were searched one by one. The document's
+    lists are screened level by level, so the same text may be asked about at each level."""
 
     def __init__(self) -> None:
         self._searched: set[str] = set()
@@ -147,7 +147,7 @@ def _remember(texts: Iterable[str]) -> None:
 
 def _has_divider_and_sign(text: str) -> bool:
     """Whether the text has a divider, and a digit or quote."""
-    has, is_ascii = text.__contains__, text.isascii()  # takes a fraction of the time of a regular expression
+    has, is_ascii = text.__contains__, text.isascii()  # takes a tenth of the time of a regular expression
     if not any(map(has, _DIVIDERS_IN_ASCII)) and (is_ascii or not any(map(has, _DIVIDERS_BEYOND_ASCII))):
         return False
     return any(map(has, _ASCII_DIGITS_AND_QUOTES)) if is_ascii else _DIGIT_OR_QUOTE(text) is not None

@@ -208,17 +208,13 @@ class _SecretSearch:
         return done
 
     def _representative(self, labels: Sequence[str], path: Path) -> list[str]:
-        """One of the labels for each meaning."""
+        """The first label of each meaning."""
         policy = self.visibility.withheld or self.visibility.reveal
-        meanings = {
-            (
-                place_kind(each),
-                label_kind(each),
-                policy and (self._is_withheld(each, path), self._is_revealed(each, path)),
-            ): each
-            for each in labels
-        }
-        return list(meanings.values())
+        first: dict[object, str] = {}
+        for each in labels:
+            by_policy = policy and (self._is_withheld(each, path), self._is_revealed(each, path))
+            first.setdefault((place_kind(each), label_kind(each), by_policy), each)
+        return list(first.values())
 
     def _table(self, node: dict[str, Any], path: Path) -> None:
         """Redacts the cells of columns with secrets' names. The rows stay on the stack, to be searched for other

@@ -4,10 +4,9 @@ import re
 from functools import lru_cache
 
 from context_protection.core.redaction import terms, vocabulary
-from context_protection.core.redaction.folding import compact, spaced
+from context_protection.core.redaction.folding import LONGEST_NAME, compact, spaced
 
 _NOT_SECRET = frozenset({"tokens"})  # usually a count of a model's tokens
-LONGEST = 200  # characters of a name that are examined
 # The kinds of names that mean a secret only as a whole, by the folded name.
 WHOLE = {compact(name): kind for kind, names in vocabulary.WHOLE_NAMES.items() for name in names.split(",")}
 _NUMBERED = re.compile(r" \d{1,2}$")
@@ -19,7 +18,7 @@ _NUMBERED_CODE = re.compile(r"(?:access )?(?:code|codigo|codice|kode|pin)s? ?\d{
 @lru_cache(maxsize=16384)
 def secret_kind(name: str) -> str | None:
     """The kind of secret that a field of this name holds, such as "door code" or "PIN"; None if it holds no secret."""
-    words = spaced(name[:LONGEST])
+    words = spaced(name[:LONGEST_NAME])
     if words in _NOT_SECRET:
         return None
     return WHOLE.get(words.replace(" ", "")) or terms.kind_of_words(words, of_field=True)
@@ -29,7 +28,7 @@ def secret_kind(name: str) -> str | None:
 def nested_kind(holder: str, name: str) -> str | None:
     """The kind of secret that a field holds, judged by its name together with that of its holder, the object around it:
     `{"entry": {"codes": ["4711"]}}`. None if it holds no secret."""
-    words, own = spaced(holder[:LONGEST]), compact(name[:LONGEST])
+    words, own = spaced(holder[:LONGEST_NAME]), compact(name[:LONGEST_NAME])
     if own in vocabulary.VALUE_NAMES:
         return terms.place_of_words(words)
     if own not in terms.CODE_NAMES or words in vocabulary.HOLDERS_WITH_KEYS:
@@ -41,7 +40,7 @@ def nested_kind(holder: str, name: str) -> str | None:
 def holder_below(holder: str, name: str) -> str:
     """The holder's name for the fields inside the object `name`. It is `name`, or the name of the object around it if
     `name` says nothing (`data`, `value`, `code`, a number)."""
-    own = compact(name[:LONGEST])
+    own = compact(name[:LONGEST_NAME])
     is_generic = own in vocabulary.BETWEEN or own in vocabulary.VALUE_NAMES or own in terms.CODE_NAMES
     return holder if holder and (is_generic or not own or own.isdecimal()) else name
 
@@ -71,7 +70,7 @@ def is_secret(name: str) -> bool:
 def label_kind(label: str) -> str | None:
     """Like secret_kind, but for the label of a custom field: "code_1" and "What is the gate code?" are labels of
     secrets too."""
-    words = spaced(label[:LONGEST])
+    words = spaced(label[:LONGEST_NAME])
     kind = secret_kind(label) or (None if _IDENTIFIER.fullmatch(label) else terms.kind_of_words(words))
     if kind is not None:
         return kind
@@ -84,4 +83,4 @@ def label_kind(label: str) -> str | None:
 def place_kind(name: str) -> str | None:
     """The kind of code that is meant if a name is nothing but a place: "Garage", "Front door 2". None for other
     names."""
-    return terms.place_of_words(_NUMBERED.sub("", spaced(name[:LONGEST])))
+    return terms.place_of_words(_NUMBERED.sub("", spaced(name[:LONGEST_NAME])))

@@ -9,7 +9,7 @@ from operator import not_
 from context_protection.core.redaction import codes, phrases, terms
 from context_protection.core.redaction.candidates import Candidates
 from context_protection.core.redaction.findings import mark
-from context_protection.core.redaction.folding import composed, folded, spaced
+from context_protection.core.redaction.folding import cases_in, composed, folded, spaced
 from context_protection.core.redaction.terms import Term
 from context_protection.core.redaction.values_after import ASSIGNS, OPENS, OTHER_WORD, Value, values_after
 from context_protection.core.redaction.values_before import (
@@ -27,10 +27,6 @@ REACH = REPETITION_REACH + 400
 
 DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
 _LETTERS_BEFORE = 80  # the longest first word of a camel case name
-# Maps a capital letter to A, a small one or a digit to a, and any other byte to a space.
-_CASES = (
-    bytes(ord("A" if chr(each).isupper() else "a" if chr(each).isalnum() else " ") for each in range(128)) + b" " * 128
-)
 _CASE_CHANGE = b"aA"
 _CAMEL_CASE = re.compile(f"[A-Za-z0-9]{{0,{_LETTERS_BEFORE}}}[a-z0-9][A-Z][A-Za-z0-9_-]{{0,80}}")
 # How far from a name its value may be.
@@ -175,7 +171,7 @@ def _may_have_a_value(low: str, candidates: Candidates, match: re.Match[str]) ->
 def _names_in_camel_case(text: str) -> Iterator[tuple[int, int]]:
     """The spans of the names: like _CAMEL_CASE.finditer, but faster, because that would try every letter of the
     text."""
-    cases = text.encode("latin-1", "replace").translate(_CASES)  # a byte for each character
+    cases = cases_in(text)
     at = 0
     while (change := cases.find(_CASE_CHANGE, at)) >= 0:
         earliest = max(at, change - _LETTERS_BEFORE)

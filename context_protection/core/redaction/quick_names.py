@@ -8,8 +8,8 @@ from itertools import accumulate
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from context_protection.core.redaction import pairs, terms, vocabulary
-from context_protection.core.redaction.folding import lines_of_words
-from context_protection.core.redaction.names import LONGEST, WHOLE
+from context_protection.core.redaction.folding import LONGEST_NAME, lines_of_words
+from context_protection.core.redaction.names import WHOLE
 
 # The folded names that mean something as a whole. They are compared without spaces: `CODEs` has the words `cod es`.
 _MEANINGS = frozenset(
@@ -24,7 +24,7 @@ def may_mean_something(names: Sequence[str]) -> list[str]:
     object; in order."""
     words = lines_of_words(names)
     wholes = words.replace(b" ", b"").split(b"\n")
-    found = {at for at, name in enumerate(names) if wholes[at] in _MEANINGS or len(name) > LONGEST}
+    found = {at for at, name in enumerate(names) if wholes[at] in _MEANINGS or len(name) > LONGEST_NAME}
     found.update(_with_an_opening(words))
     return [names[at] for at in sorted(found)]
 

@@ -10,7 +10,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 from context_protection.core.name_words import word_set
 from context_protection.core.redaction import vocabulary
 from context_protection.core.redaction.findings import MARK, mark
-from context_protection.core.redaction.folding import folded
+from context_protection.core.redaction.folding import folded, words_in
 from context_protection.core.redaction.late_pattern import LatePattern
 from context_protection.core.redaction.vocabulary import Terms
 
@@ -139,9 +139,7 @@ IN_WORDS = LatePattern(rf"{_MARKS}|(?<![a-z0-9]){_ANY}(?![a-z])")
 IN_CAMEL_CASE = LatePattern(rf"{_MARKS}|{_ANY}")
 _FIELD = LatePattern(rf"(?<![a-z0-9]){_without_layout(_secrets(f'(?:{_own}|{_field})'))}(?![a-z])")
 
-# Every byte but lower case letters and digits becomes a space.
-_SEPARATED = bytes(each if each in b"abcdefghijklmnopqrstuvwxyz0123456789" else ord(" ") for each in range(256))
-_OPENING_OF_MARK = mark("")[:-1].encode().translate(_SEPARATED)
+_OPENING_OF_MARK = words_in(mark("")[:-1])
 _LONGEST_OPENING = 3 + max(map(len, _IN_TEXTS))  # with the space before it, and two in place of one
 WINDOW = 1 << 16  # characters that are examined at once, to bound memory
 
@@ -160,8 +158,7 @@ def in_words(low: str, start: int = 0, end: int | None = None) -> Iterator[re.Ma
 
 def _places(low: str) -> list[int]:
     """The places within the first WINDOW characters where a term or a mark may begin, in order."""
-    separated = b" " + low.encode("latin-1", "replace").translate(_SEPARATED)  # a byte for each character
-    found = _openings().find_matches_as_indexes(separated, overlapping=True)
+    found = _openings().find_matches_as_indexes(b" " + words_in(low), overlapping=True)
     places = {start if opening else start - 1 for opening, start, _ in found}
     return sorted(place for place in places if place < WINDOW)
 

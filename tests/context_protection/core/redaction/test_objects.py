@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context_protection.core.redaction import objects, pairs, redact, vocabulary
-from context_protection.core.redaction.names import LONGEST, WHOLE
+from context_protection.core.redaction.folding import LONGEST_NAME, WHOLE
 from context_protection.core.redaction.objects import Fields, fields_of
 from context_protection.core.redaction.quick_names import may_mean_something
 from context_protection.core.redaction.terms import CODE_NAMES
@@ -106,4 +106,4 @@ def test_most_names_of_a_map_mean_nothing():
 
 
 def test_only_the_beginning_of_a_long_name_counts():
-    assert 0 in fields_below("door", "valori" + "_" * LONGEST + "x").named
+    assert 0 in fields_below("door", "valori" + "_" * LONGEST_NAME + "x").named
