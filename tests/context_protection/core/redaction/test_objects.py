@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from context_protection.core.redaction import objects, pairs, redact, vocabulary
-from context_protection.core.redaction.folding import LONGEST_NAME, WHOLE
+from context_protection.core.redaction.folding import LONGEST_NAME
+from context_protection.core.redaction.names import WHOLE
 from context_protection.core.redaction.objects import Fields, fields_of
 from context_protection.core.redaction.quick_names import may_mean_something
 from context_protection.core.redaction.terms import CODE_NAMES
