@@ -118,7 +118,7 @@ def length(data: bytes) -> int:
 
 def lengths(written: Sequence[bytes]) -> list[int]:
     """`length` of each."""
-    return list(map(len if all(map(bytes.isascii, written)) else length, written))
+    return list(map(len, written if all(map(bytes.isascii, written)) else map(bytes.decode, written)))
 
 
 def render(document: Mapping[str, Any], policy: Policy, operation: str, *, meta_key: str = "meta") -> Body:

@@ -110,10 +110,11 @@ def _list(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapsho
         opening = Opening(snapshot.plan["total"], snapshot.plan["source"])
         position = ListPosition.of(request).place
         page = rows.page(opening.plan, lambda numbers: snapshots.blocks(snapshot, numbers), position, size)
-    sample = [rows.shape.as_row(row)[0] for row in page.whole(min(SAMPLED, len(page.chars)))]
+    sample = [rows.shape.as_row(row)[0] for row in page.whole(SAMPLED)]
     preferred = [each.source for each in proposals.with_rows(rows.shape, sample).row]
     columns = result_tables.of_rows(rows, opening.plan)
-    original = tokens.formula_of_length(sum(page.chars) + len(page.chars))
+    chars = page.chars(len(page.positions))
+    original = tokens.formula_of_length(sum(chars) + len(chars))
     return _StoredResult(snapshot, opening.total, sample, columns, preferred, original, opening.note)
 
 

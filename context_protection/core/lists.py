@@ -122,17 +122,18 @@ def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Polic
     choice = FormRequest(page, policy.hard_cap, request.fields or field_selection.RAW, ITEMS, is_condensed=False)
     form = page_form(choice, rows.shape, request, policy)
     body = render_plain({rows.options.key: form.rows}, policy, request.operation)
-    if len(form.rows) < len(page.chars) or not body.fits(policy):
+    if len(form.rows) < len(page.positions) or not body.fits(policy):
         return None
+    chars = page.chars(len(form.rows))
     return Envelope(
         body=body.data,
         outcome=Outcome.PLAIN,
         estimated_tokens=body.estimated_tokens,
         claude_tokens=body.claude_tokens,
-        original_tokens=_formula(page.chars),
+        original_tokens=_formula(chars),
         items=len(form.rows),
         total_rows=len(form.rows),
-        largest_row_tokens=_formula_of_largest(page.chars),
+        largest_row_tokens=_formula_of_largest(chars),
         page=1,
         withheld=withheld_in_body(body.data, form.rows),
     )
@@ -190,7 +191,8 @@ def _is_condensed(
         return may_condense(rows, request, policy)
     size = max(request.limit or 0, policy.default_page_size)
     sample = read.get(size) or rows.page(opening.plan, None, None, size)
-    chars, count = sum(sample.chars), len(sample.chars)
+    count = len(sample.positions)
+    chars = sum(sample.chars(count))
     if sample.more and count:  # upstream may have sent fewer rows
         chars = chars * size // count
     return tokens.formula_of_length(chars) > policy.token_budget_threshold
@@ -244,8 +246,9 @@ class _Pager:
     ) -> None:
         self.place, self.request, self.policy, self.snapshots = place, request, policy, snapshots
         self.page = place.page
+        self._chars: Sequence[int] = ()  # the lengths of the first rows
         self._besides: dict[int, dict[str, Any]] = {}  # by the number of upstream's later pages in the answer
-        self.form = page_form(place.form_request, shape, request, policy)
+        self.form = page_form(place.form_request, shape, request, policy).shortened(policy)
 
     def envelope(self) -> Envelope:
         """An envelope with as many rows as fit. If a single row does not fit, it is sent as its preview, and at worst
@@ -315,7 +318,7 @@ class _Pager:
         if more and self.snapshot.is_stored:
             position = self.place.position.after(self.page.positions[count - 1], count)
             document["nextCursor"] = self.snapshots.cursor(self.snapshot, position)
-        document.update(form.layout(form.rows[:count], self.place.options.key))
+        document.update(form.members(count, self.place.options.key))
         return render(document, self.policy, self.request.operation)
 
     def meta(self, form: PageForm, count: int, more: bool) -> dict[str, Any]:
@@ -384,8 +387,14 @@ class _Pager:
         plan = {"total": opening.total, "source": opening.plan, "form": form}
         return self.snapshots.begin(NewSnapshot(self.request.origin, plan, opening.blocks()))
 
+    def chars(self, count: int) -> Sequence[int]:
+        """The lengths of the first `count` whole rows as JSON. Most calls ask for fewer rows than the first one."""
+        if count > len(self._chars):
+            self._chars = self.page.chars(count)
+        return self._chars[:count]
+
     def original_tokens(self, count: int) -> int:
-        return _formula(self.page.chars[:count])
+        return _formula(self.chars(count))
 
     def finished(self, form: PageForm, count: int, body: Body, *, oversized: bool) -> Envelope:
         more = count < len(self.page.positions) or self.page.more
@@ -403,7 +412,7 @@ class _Pager:
             baseline_tokens=0 if self.place.options.follow_up else None,
             items=count,
             total_rows=total or 0,
-            largest_row_tokens=_formula_of_largest(self.page.chars[:count]),
+            largest_row_tokens=_formula_of_largest(self.chars(count)),
             chain=self.snapshot.id if has_snapshot and self.snapshot.is_stored else "",
             page=self.place.position.number,
             paginated=paginated,

@@ -10,15 +10,18 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from typing import Any
 
-from context_protection.core import canonical, field_selection, masks
-from context_protection.core.budget import dumps, dumps_each
+import orjson
+
+from context_protection.core import canonical, field_selection, masks, tokens
+from context_protection.core.budget import CHARS_A_TOKEN, dumps, dumps_each, lengths, most_chars
 from context_protection.core.inference import proposals
 from context_protection.core.masks import withheld_in_body, withheld_in_rows
 from context_protection.core.payloads import AnswerRequest, Page, Rows
-from context_protection.core.policy import ListFormat, Policy
+from context_protection.core.policy import ListFormat, Policy, RulerName
 from context_protection.core.shapes import Shape
 from context_protection.core.tables import table
 
+FIRST_ROWS = 50  # rows that are condensed at once; more only if they fit
 ITEMS, TABLE = "items", "table"
 FORMATS = (ITEMS, TABLE)  # a caller may choose one
 
@@ -42,8 +45,8 @@ def as_table(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PageForm:
-    """The rows of a page in the form in which they are sent. `budget`: the most tokens that the page may take.
-    `written`: the rows as JSON, if that is known."""
+    """The rows of a page in the form in which they are sent: all, or at least one more than fits. `budget`: the most
+    tokens that the page may take. `written`: the rows as JSON, if that is known."""
 
     rows: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
@@ -55,6 +58,19 @@ class PageForm:
     def with_only(self, row: Mapping[str, Any], meta: Mapping[str, Any]) -> "PageForm":
         """The form of a page with this row alone, in place of all others."""
         return replace(self, rows=[row], meta=meta, layout=as_items, summarized=True, written=None)
+
+    def members(self, count: int, name: str) -> dict[str, Any]:
+        """The members of the document for the first `count` rows. `name`: of a list of items."""
+        if self.written is None or self.layout is not as_items:
+            return self.layout(self.rows[:count], name)
+        return {name: orjson.Fragment(b"[%b]" % b",".join(self.written[:count]))}
+
+    def shortened(self, policy: Policy) -> "PageForm":
+        """Without rows that do not fit, except one, which shows that more follow."""
+        if self.written is None or self.layout is not as_items:
+            return self
+        count = _rows_to_read(lengths(self.written), _most_chars(self.budget, policy))
+        return replace(self, rows=self.rows[:count], written=self.written[:count])
 
     def written_rows(self) -> Sequence[bytes]:
         return dumps_each(self.rows) if self.written is None else self.written
@@ -81,16 +97,20 @@ def page_form(form_request: FormRequest, shape: Shape, request: AnswerRequest, p
     if form_request.fields is not None:
         form = _projected(form_request, field_selection.split(form_request.fields), shape, policy)
     elif form_request.is_condensed:
-        form = _condensed(form_request, request, policy)
+        form = _condensed(form_request, shape, request, policy)
     else:
         form = _whole(form_request, shape, request, policy)
-    layout = _layout(form.rows, form_request.format or policy.default_list_format)
+    layout = _layout(form.rows, _chosen_format(form_request, policy))
     return form if layout is form.layout else replace(form, layout=layout)
 
 
 def may_condense(rows: Rows, request: AnswerRequest, policy: Policy) -> bool:
     """Whether the rows of this list may be condensed without a request for it."""
     return policy.summarization and not request.cannot_be_detailed and rows.options.condensable
+
+
+def _chosen_format(form_request: FormRequest, policy: Policy) -> str:
+    return form_request.format or policy.default_list_format
 
 
 def _layout(rows: Sequence[Mapping[str, Any]], chosen: str) -> Layout:
@@ -110,7 +130,9 @@ def _whole(form_request: FormRequest, shape: Shape, request: AnswerRequest, poli
 def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, policy: Policy) -> PageForm:
     """Whole rows or their requested fields, without the fields that the shape hides in lists."""
     page, everything = form_request.page, field_selection.wants_everything(names, shape)
-    count = _rows_to_read(page.chars, policy.hard_cap) if everything else len(page.chars)
+    count = len(page.positions)
+    if everything:
+        count = _rows_to_read(page.chars(count), policy.hard_cap * CHARS_A_TOKEN)
     records, omitted = _without_hidden_fields(page.whole(count), shape)
     shape = proposals.with_requested_sections(shape, names, records)
     shown = [name for name in names if name not in omitted]
@@ -141,19 +163,44 @@ def _without_hidden_fields(rows: Sequence[dict[str, Any]], shape: Shape) -> tupl
     return [row for row, _ in stripped], list(dict.fromkeys(path for _, paths in stripped for path in paths))
 
 
-def _rows_to_read(chars: Sequence[int], most_tokens: int) -> int:
-    """How many rows to read for an answer of `most_tokens` tokens: at most one more than can fit."""
-    return min(bisect_left(list(accumulate(chars)), most_tokens * 4) + 1, len(chars))
+def _rows_to_read(chars: Sequence[int], most: int) -> int:
+    """How many rows of these lengths to read for an answer of `most` characters: at most one more than can fit."""
+    return min(bisect_left(list(accumulate(chars)), most) + 1, len(chars))
 
 
-def _condensed(form_request: FormRequest, request: AnswerRequest, policy: Policy) -> PageForm:
-    rows = form_request.page.condensed(policy)
+def _most_chars(budget: int, policy: Policy) -> int:
+    """The most characters of an answer within this budget, whose rows are items."""
+    if policy.ruler is RulerName.CLAUDE and budget <= policy.token_budget_threshold:
+        return most_chars(policy)
+    return min(tokens.most_chars(budget), most_chars(policy))
+
+
+def _condensed(form_request: FormRequest, shape: Shape, request: AnswerRequest, policy: Policy) -> PageForm:
+    rows, written = _condensed_rows(form_request, shape, policy)
     meta: dict[str, Any] = {"kind": "preview"}
     if form_request.is_first:
         meta |= _description(rows, form_request.page, request)
     if policy.withheld:
         meta |= masks.note(masks.paths(withheld_in_rows(rows)))
-    return PageForm(rows, meta, form_request.budget, summarized=True)
+    return PageForm(rows, meta, form_request.budget, summarized=True, written=written)
+
+
+def _condensed_rows(
+    form_request: FormRequest, shape: Shape, policy: Policy
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[bytes] | None]:
+    """The page's rows, or at least one more than fit, and their JSON unless they are few."""
+    page, total = form_request.page, len(form_request.page.positions)
+    are_inferred = bool(policy.summary_fields) or not shape.canonical
+    if total <= FIRST_ROWS or are_inferred or _chosen_format(form_request, policy) != ITEMS:
+        return page.condensed(policy), None
+    most = _most_chars(form_request.budget, policy)
+    rows: list[Mapping[str, Any]] = []
+    written: list[bytes] = []
+    while len(rows) < total and sum(lengths(written)) <= most:
+        more = page.condensed(policy, len(rows), max(FIRST_ROWS, 2 * len(rows)))
+        rows += more
+        written += dumps_each(more)
+    return rows, written
 
 
 def _description(rows: Sequence[Mapping[str, Any]], page: Page, request: AnswerRequest) -> dict[str, Any]:

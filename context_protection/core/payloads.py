@@ -25,10 +25,6 @@ class Page(Protocol):
         """Whether more rows follow."""
 
     @property
-    def chars(self) -> Sequence[int]:
-        """The length of each whole row as compact JSON."""
-
-    @property
     def field_count(self) -> int:
         """The number of top-level fields of the widest row."""
 
@@ -40,8 +36,12 @@ class Page(Protocol):
     def beside(self) -> Mapping[int, Mapping[str, Any]]:
         """Upstream's data beside the rows of its later pages, by the index of each page's first row in this page."""
 
-    def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
-        """The rows with the fields of their preview."""
+    def chars(self, count: int) -> Sequence[int]:
+        """The lengths of the first `count` whole rows as compact JSON."""
+
+    def condensed(self, policy: Policy, start: int = 0, end: int | None = None) -> Sequence[Mapping[str, Any]]:
+        """The rows, or some of them, with the fields of their preview. Fields that nobody declared are inferred from
+        these rows."""
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         """The first `count` rows as upstream sent them."""

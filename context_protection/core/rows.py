@@ -9,7 +9,6 @@ import orjson
 
 from context_protection.core import summaries
 from context_protection.core.budget import dumps_each, lengths
-from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, RowOptions
 from context_protection.core.policy import Policy
 from context_protection.core.query import aggregates
@@ -85,9 +84,9 @@ class MemoryRows:
         end = min(start + size, total)
         if block and start < end:
             rows: Sequence[dict[str, Any]] = _rows(block, start, end)
-            written = WrittenRows(rows).between
+            written = partial(WrittenRows(rows).after, 0)
         else:
-            rows, written = self.rows[start:end], partial(self._written.between, start, end)
+            rows, written = self.rows[start:end], partial(self._written.after, start)
         return MemoryPage(rows, self.shape, range(start + 1, end + 1), more=end < total, written=written)
 
     def note(self) -> Mapping[str, Any]:
@@ -141,7 +140,7 @@ class MemoryRows:
 
     def _blocks(self) -> list[bytes]:
         starts = range(0, len(self.rows), BLOCK_ROWS)
-        return [b"[%b]" % b",".join(self._written.between(start, start + BLOCK_ROWS)) for start in starts]
+        return [b"[%b]" % b",".join(self._written.after(start, BLOCK_ROWS)) for start in starts]
 
 
 class WrittenRows:
@@ -151,8 +150,9 @@ class WrittenRows:
         self._rows = rows
         self._written: list[bytes] = []  # of the first rows
 
-    def between(self, start: int = 0, end: int | None = None) -> list[bytes]:
-        known = len(self._written)
+    def after(self, start: int, count: int) -> list[bytes]:
+        """The `count` rows after the first `start`."""
+        known, end = len(self._written), start + count
         if start <= known:
             self._written += dumps_each(self._rows[known:end])
             return self._written[start:end]
@@ -174,18 +174,17 @@ class MemoryPage:
     more: bool
     note: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    written: Callable[[], Sequence[bytes]] | None = None  # the rows as JSON
-
-    @cached_property
-    def chars(self) -> Sequence[int]:
-        return lengths((self.written or WrittenRows(self.rows).between)())
+    written: Callable[[int], Sequence[bytes]] | None = None  # the first rows as JSON
 
     @property
     def field_count(self) -> int:
         return max(map(len, self.rows), default=0)
 
-    def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
-        return summaries.rows(self.rows, self.shape, policy)
+    def chars(self, count: int) -> Sequence[int]:
+        return lengths(self.written(count) if self.written else dumps_each(self.rows[:count]))
+
+    def condensed(self, policy: Policy, start: int = 0, end: int | None = None) -> Sequence[Mapping[str, Any]]:
+        return summaries.rows(self.rows[start:end], self.shape, policy)
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         return self.rows[:count]

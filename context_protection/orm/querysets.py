@@ -309,10 +309,6 @@ class ColumnPage:
     rows: Sequence[tuple[Any, ...]]
     more: bool
 
-    @cached_property
-    def chars(self) -> Sequence[int]:
-        return list(map(itemgetter(1), self.rows))
-
     @property
     def note(self) -> Mapping[str, Any]:
         return {}
@@ -325,10 +321,13 @@ class ColumnPage:
     def field_count(self) -> int:
         return max(map(itemgetter(2), self.rows), default=0)
 
-    def condensed(self, policy: Policy) -> Sequence[Mapping[str, Any]]:
+    def chars(self, count: int) -> Sequence[int]:
+        return list(map(itemgetter(1), self.rows[:count]))
+
+    def condensed(self, policy: Policy, start: int = 0, end: int | None = None) -> Sequence[Mapping[str, Any]]:
         if policy.summary_fields:  # fields that ops chose have no columns
-            return summaries.rows(self.whole(len(self.rows)), self.shape, policy)
-        return summaries.from_tuples(self.rows, self.columns.cells, policy)
+            return summaries.rows(self.whole(len(self.rows))[start:end], self.shape, policy)
+        return summaries.from_tuples(self.rows[start:end], self.columns.cells, policy)
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         keys = [row[0] for row in self.rows[:count]]

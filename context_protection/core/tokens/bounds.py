@@ -31,8 +31,10 @@ def most_tokens(data: bytes) -> int | None:
     return most + MORE_BEYOND_ASCII * len(data.translate(None, _ASCII))
 
 
-# A word between quotes, such as the name of a field, is a run of its own: it has the same tokens wherever it stands.
-_WORD: Final = re.compile(rb'"([A-Za-z]{4,40})"')
+# Words between quotes, such as the name of a field, have the same tokens wherever they stand.
+_WORDS: Final = re.compile(rb'"([A-Za-z][A-Za-z _-]{2,38}[A-Za-z])"')
+# Signs that follow the names and texts of JSON. They have the same tokens beside any others.
+_SIGNS: Final = (b'":', b'",')
 # Only the words in this many bytes at the end are counted, because the rows of a list share most words.
 _LAST: Final = 2_000
 
@@ -42,20 +44,22 @@ _THREE_DIGITS: Final = b"000"
 
 
 def tighter_bound(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
-    """A tighter bound than `most`, the result of most_tokens. Counts digits by threes, then words from the end of the
-    text, with all their repetitions, until the bound is at most `enough`. Takes 10 µs, and 2 µs for each word, in
-    13 KB."""
+    """A tighter bound than `most`, the result of most_tokens. Counts digits by threes, then signs and words from the
+    end of the text, with all their repetitions, until the bound is at most `enough`. Takes 10 µs, and 2 µs for each
+    word, in 13 KB."""
     if not ruler.counts:
         return most
     most -= (len(_THREE_DIGITS) - 1) * as_zeros(data).count(_THREE_DIGITS)
-    for word in sorted(set(_WORD.findall(data[-_LAST:])), key=len, reverse=True):
+    for signs in _SIGNS:
+        most -= data.count(signs) * _excess(signs, ruler.count)
+    for words in sorted(set(_WORDS.findall(data[-_LAST:])), key=len, reverse=True):
         if most <= enough:
             break
-        most -= data.count(b'"%b"' % word) * _excess(word, ruler.count)
+        most -= data.count(b'"%b"' % words) * _excess(words, ruler.count)
     return most
 
 
 @lru_cache(maxsize=2048)  # the answers of an operation repeat the names of its fields
-def _excess(word: bytes, count: Callable[[str], int]) -> int:
-    """The tokens by which the bound of a word exceeds its count."""
-    return len(word) + len(word.translate(None, _WITHOUT_MORE)) - count(word.decode())
+def _excess(text: bytes, count: Callable[[str], int]) -> int:
+    """The tokens by which the bound of a text exceeds its count."""
+    return len(text) + len(text.translate(None, _WITHOUT_MORE)) - count(text.decode())

@@ -95,6 +95,10 @@ def _is_chinese(data: bytes) -> bool:
     return chinese > MOSTLY * len(data.translate(None, _NOT_KANA_OR_HANGUL))
 
 
+def _are_many(runs: Sequence[str]) -> bool:
+    return len(runs) > PRICED_RUNS and len(set(runs)) > PRICED_RUNS
+
+
 class RunCounter:
     """Counts a text as the sum of its runs' prices. `normalized` returns a text as the tokenizer reads it. `pattern`
     cuts such a text into runs without omitting a character. `inner`: see inner_pattern. `price` returns the tokens of a
@@ -130,7 +134,7 @@ class RunCounter:
     def _tokens(self, text: str) -> int:
         text, inner = self._without_inner(self._normalized(text))
         runs, quotes = self.pattern.findall(text), len(OPENING_QUOTE.findall(text))
-        if len(runs) + len(inner) > PRICED_RUNS and len({*runs, *inner}) > PRICED_RUNS:
+        if _are_many(runs) or _are_many(inner):
             return self._sum_sampled([*runs, *inner]) + quotes
         return self._sum(runs) + self._sum(inner) + quotes
 

@@ -115,7 +115,7 @@ def _raw(payload: Payload) -> PlaygroundSide:
 def _rows(payload: Rows) -> PlaygroundSide:
     opening = payload.open()
     page = payload.page(opening.plan, None, None, UNPAGED_ROWS)
-    rows = page.whole(len(page.chars))
+    rows = page.whole(len(page.positions))
     more = f" of {wording.whole(opening.total)}" if opening.total and opening.total > len(rows) else ""
     lines = within(dumps(row).decode() for row in rows)
     return _side(dumps(rows).decode(), f"{wording.plural(len(rows), 'row')}{more}", lines)

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
-from context_protection.core import tables
+from context_protection.core import tables, tokens
+from context_protection.core.budget import dumps
+from context_protection.core.fields import Field
 from context_protection.core.page_forms import (
     FORMATS,
     FormRequest,
@@ -17,6 +20,7 @@ from context_protection.core.page_forms import (
 from context_protection.core.payloads import AnswerRequest
 from context_protection.core.policy import ListFormat, Policy
 from context_protection.core.rows import MemoryRows
+from context_protection.core.shapes import Shape
 
 ROWS = [{"id": n, "city": "Graz", "note": "A quay. " * 40} for n in range(20)]
 ASK = AnswerRequest("list", "me", lambda name, more: {"tool": name, "arguments": dict(more)})
@@ -63,3 +67,38 @@ def test_the_format_that_a_caller_chose_is_given(chosen: str, policy: Policy):
 def test_ops_can_have_a_table_wherever_that_is_smaller():
     policy = Policy(list_format=ListFormat.AUTO)
     assert form(policy, fields="id,city").layout is as_table
+
+
+def long_page(note: str, budget: int) -> tuple[PageForm, int]:
+    """The form of a page of 200 rows, and the most characters of its rows."""
+    shape = Shape(row=(Field("id"), Field("note")))
+    rows = MemoryRows([{"id": n, "note": note} for n in range(200)], shape)
+    request = FormRequest(rows.page(rows.open().plan, None, None, 200), budget, None, None, is_condensed=True)
+    return page_form(request, shape, ASK, Policy()), tokens.most_chars(budget)
+
+
+def test_rows_that_cannot_fit_are_not_condensed():
+    form, most = long_page("A quay by the river.", 500)
+    assert len(form.rows) == 50
+    shortened = form.shortened(Policy())
+    assert shortened.written is not None
+    assert sum(map(len, shortened.written[:-1])) <= most < sum(map(len, shortened.written))
+    assert list(map(orjson.loads, shortened.written)) == shortened.rows == form.rows[: len(shortened.rows)]
+
+
+def test_undeclared_fields_are_the_same_in_all_rows():
+    rows = MemoryRows([{"id": n, "city": "Graz"} if n < 90 else {"id": n, "price": n} for n in range(200)])
+    request = FormRequest(rows.page(rows.open().plan, None, None, 200), 4000, None, None, is_condensed=True)
+    form = page_form(request, rows.shape, ASK, Policy())
+    assert {tuple(row) for row in form.rows} == {("id", "city")}
+    assert len(form.rows) == 200
+
+
+def test_all_rows_that_fit_are_condensed():
+    form, _ = long_page("", 2000)
+    assert form.rows == form.shortened(Policy()).rows == [{"id": n, "note": ""} for n in range(200)]
+
+
+def test_written_rows_are_those_of_the_layout():
+    form, _ = long_page("A quay.", 500)
+    assert orjson.loads(dumps(form.members(3, "items"))) == as_items(form.rows[:3], "items")

@@ -37,8 +37,10 @@ def test_no_json_has_more_tokens_than_its_bound(text: str):
         assert max(exact(data.decode()), claude.count(data.decode())) <= most
 
 
-WORDS = st.from_regex(r"[A-Za-z]{4,40}", fullmatch=True) | st.sampled_from(
-    ["guestName", "departureDate", "NULL", "True", "HTTPServer", "iPhone", "qqqq", "XXXX", "aAaA", "don", "null"]
+UNUSUAL = ["guestName", "departureDate", "NULL", "True", "HTTPServer", "iPhone", "qqqq", "XXXX", "aAaA", "don", "null"]
+SPACED = ["Rotten Tomatoes", "A - B", "a  B", "X-_ -X"]
+WORDS = st.from_regex(r"[A-Za-z]{4,40}|[A-Za-z][A-Za-z _-]{2,38}[A-Za-z]", fullmatch=True) | st.sampled_from(
+    [*UNUSUAL, *SPACED]
 )
 NUMBERS = st.from_regex(r"[0-9a .,:/%-]{1,30}", fullmatch=True)
 repeating_rows = st.lists(WORDS, min_size=1, max_size=6).flatmap(
@@ -56,6 +58,8 @@ repeating_rows = st.lists(WORDS, min_size=1, max_size=6).flatmap(
 @given(repeating_rows)
 @example([{"guestName": 'a "guestName" b', "name": '\\"guestName\\"'}] * 3)
 @example([{"guestName": "don't \"quote\" 'guestName'", "quote": "'"}] * 3)
+@example([{"a123456789b": "a123456789b"}] * 9)
+@example([{"US Gross": '"US Gross": ":,":', "a,": '",', ",": ":"}] * 3)
 @settings(max_examples=600, deadline=None)
 def test_no_json_has_more_tokens_than_its_tighter_bound(rows: list[dict[str, object]]):
     data = dumps(rows)
@@ -74,11 +78,18 @@ def test_counted_words_bring_the_bound_of_a_list_down():
     assert least < tighter_bound(data, most, enough, claude) <= enough  # one word is enough
 
 
-def test_three_digits_in_a_row_count_once():
+def test_three_digits_in_a_row_count_once_and_so_do_signs_of_json():
     data = dumps([{"n": 123_456_789, "m": 1234}] * 50)
     most = most_tokens(data)
     assert most is not None
-    assert tighter_bound(data, most, most, claude) == most - 2 * (3 + 1) * 50
+    assert tighter_bound(data, most, most, claude) == most - 2 * (3 + 1) * 50 - data.count(b'":')
+
+
+def test_names_of_several_words_bring_the_bound_down():
+    data = dumps([{"US Gross": n, "Rotten Tomatoes Rating": None, "IMDB_Rating": n / 10} for n in range(200)])
+    most = most_tokens(data)
+    assert most is not None
+    assert tighter_bound(data, most, 0, claude) < 0.7 * most
 
 
 def test_without_the_vocabulary_words_are_not_counted(monkeypatch: pytest.MonkeyPatch):

@@ -240,6 +240,12 @@ def test_the_formula_is_a_quarter_of_the_characters_and_a_fifth_on_top(chars: in
     assert tokens.formula("é" * chars) == tokens.formula_of_length(chars) == expected
 
 
+def test_the_formula_can_be_reversed():
+    for count in range(20_000):
+        most = tokens.most_chars(count)
+        assert tokens.formula_of_length(most) <= count < tokens.formula_of_length(most + 1)
+
+
 # ---- Claude's count -------------------------------------------------------------------------------
 
 
