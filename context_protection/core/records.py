@@ -14,7 +14,7 @@ from context_protection.core.errors import OverBudget, invalid_cursor
 from context_protection.core.inference import proposals
 from context_protection.core.masks import NOTHING_WITHHELD, Counts, withheld_in, withheld_in_body
 from context_protection.core.payloads import AnswerRequest, Envelope, Outcome, Record, with_loss_note
-from context_protection.core.policy import Policy
+from context_protection.core.policy import Policy, RulerName
 from context_protection.core.shapes import Shape, with_sections
 
 MAX_SECTIONS = 40  # a preview that is too large and has more sections names none of them
@@ -80,6 +80,8 @@ class _FirstAnswer:
         if names and (field_selection.ALL not in names or field_selection.wants_raw(names, self.record.shape)):
             return self.selection(names)
         by_default = not names and self.policy.summarization and not self.request.cannot_be_detailed
+        if by_default and self.surely_exceeds_threshold():
+            return self.preview()
         if (not by_default or self.whole.within_threshold(self.policy)) and self.whole.fits(self.policy):
             is_follow_up = names or self.record.follow_up
             baseline = self.baseline() if is_follow_up else None
@@ -94,6 +96,11 @@ class _FirstAnswer:
     @cached_property
     def whole(self) -> Body:
         return _whole(self.value, {"kind": "full", **self.note}, self.policy, self.request.operation)
+
+    def surely_exceeds_threshold(self) -> bool:
+        """Whether the fields alone have too many tokens, so that the whole answer need not be rendered."""
+        estimated = tokens.formula_of_length(length(self.written))
+        return self.policy.ruler is RulerName.FORMULA and estimated > self.policy.token_budget_threshold
 
     def selection(self, names: list[str]) -> Envelope:
         """The requested fields. `meta.withheld` names the redacted ones among them."""

@@ -1,9 +1,9 @@
 """Classifies an object's fields by their names. The result is cached: the records of one list share their names."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Any
 
 from context_protection.core.name_words import word_set
@@ -99,24 +99,18 @@ def _classified(names: tuple[str, ...], holder: str, custom: bool) -> Fields:
     meaning = may_mean_something(names)
     is_value = not any(map(_measures, meaning))
     of_meaning = {name: _field(name, holder, beside, custom=custom, is_value=is_value) for name in meaning}
-    each = list(map(of_meaning.get, names, repeat(_shared(None, None, False, custom, False))))
+    each = tuple(map(of_meaning.get, names, repeat(_shared(None, None, False, custom, False))))
+    places = list(compress(range(len(names)), map(of_meaning.__contains__, names)))  # few: the loops below are short
     parts = [(name, part) for name in meaning if (part := pairs.part_of_pair(name))]
-    named = frozenset(at for at, field in enumerate(each) if field.is_named)
+    others = {at for at in places if each[at].is_named or holder_of(names[at]) or each[at].is_custom != custom}
     return Fields(
-        each=tuple(each),
-        named=named,
-        plain=frozenset() if holder else frozenset(_plain(names, of_meaning, custom)),
+        each=each,
+        named=frozenset(at for at in places if each[at].is_named),
+        plain=frozenset() if holder else frozenset(range(len(names))).difference(others),
         values=tuple(name for name, part in parts if part == "value"),
         labels=tuple(name for name, part in parts if part != "value"),
         may_be_table=pairs.may_be_table(meaning),
     )
-
-
-def _plain(names: tuple[str, ...], of_meaning: Mapping[str, ObjectField], custom: bool) -> Iterator[int]:
-    for at, name in enumerate(names):
-        field = of_meaning.get(name)
-        if field is None or not (field.is_named or holder_of(name) or field.is_custom != custom):
-            yield at
 
 
 def _field(name: str, holder: str, beside: str | None, *, custom: bool, is_value: bool) -> ObjectField:

@@ -3,7 +3,7 @@
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, compress
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
@@ -24,7 +24,9 @@ def may_mean_something(names: Sequence[str]) -> list[str]:
     object; in order."""
     words = lines_of_words(names)
     wholes = words.replace(b" ", b"").split(b"\n")
-    found = {at for at, name in enumerate(names) if wholes[at] in _MEANINGS or len(name) > LONGEST_NAME}
+    found = set(compress(range(len(names)), map(_MEANINGS.__contains__, wholes)))
+    if max(map(len, names), default=0) > LONGEST_NAME:
+        found.update(at for at, name in enumerate(names) if len(name) > LONGEST_NAME)
     found.update(_with_an_opening(words))
     return [names[at] for at in sorted(found)]
 

@@ -8,7 +8,7 @@ import pytest
 from context_protection.core import tokens
 from context_protection.core.errors import InvalidCursor
 from context_protection.core.fields import Field
-from context_protection.core.policy import Policy
+from context_protection.core.policy import Policy, RulerName
 from context_protection.core.redaction import redact
 from context_protection.core.shapes import Section, Shape
 from tests import crawler
@@ -230,3 +230,11 @@ def test_the_sizes_of_sections_are_what_they_take():
     for name, section in preview["meta"]["detailsAvailable"]["sections"].items():
         alone = desk("get", {"id": 1, "fields": name})
         assert 0 <= crawler.ours(alone)["estimatedTokens"] - section["estimatedTokens"] <= 40
+
+
+def test_a_record_comes_whole_if_it_is_within_the_threshold_by_the_ruler_that_ops_chose():
+    record = {"id": 1, "note": "government department responsibility environment " * 40}
+    by_formula = tokens.formula_of_length(len(str(record)))
+    for ruler, kind in ((RulerName.FORMULA, "preview"), (RulerName.CLAUDE, "full")):
+        desk = Desk([record], policy=Policy(ruler=ruler, token_budget_threshold=by_formula - 20))
+        assert desk("get", {"id": 1})["meta"]["kind"] == kind

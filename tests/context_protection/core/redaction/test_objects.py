@@ -108,3 +108,9 @@ def test_most_names_of_a_map_mean_nothing():
 
 def test_only_the_beginning_of_a_long_name_counts():
     assert 0 in fields_below("door", "valori" + "_" * LONGEST_NAME + "x").named
+
+
+def test_custom_fields_are_not_searched_together_with_other_objects():
+    assert fields_below("", "customFields").plain == {1, 2}
+    others = {f"part{n}": {"name": "wall", "count": n} for n in range(30)}
+    assert "4711" not in str(redact({**others, "customFields": {"code_1": "4711"}})[0])
