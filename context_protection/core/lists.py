@@ -254,6 +254,7 @@ class _Pager:
         """An envelope with as many rows as fit. If a single row does not fit, it is sent as its preview, and at worst
         as its id."""
         form, count = self.form, len(self.form.rows)
+        is_cut = count < len(self.page.positions)
         body = self.body(form, count)
         fits = is_acceptable = self.acceptable(body, form)
         while count > 1 and not is_acceptable:
@@ -266,7 +267,7 @@ class _Pager:
             body = self.body(form, 1)
             if body.fits(self.policy):
                 break
-        return self.finished(form, count, body, oversized=not fits)
+        return self.finished(form, count, body, oversized=is_cut or not fits)
 
     def acceptable(self, body: Body, form: PageForm) -> bool:
         uses_threshold = form.budget <= self.policy.token_budget_threshold
@@ -388,7 +389,7 @@ class _Pager:
         return self.snapshots.begin(NewSnapshot(self.request.origin, plan, opening.blocks()))
 
     def chars(self, count: int) -> Sequence[int]:
-        """The lengths of the first `count` whole rows as JSON. Most calls ask for fewer rows than the first one."""
+        """The lengths of the first `count` whole rows as JSON."""
         if count > len(self._chars):
             self._chars = self.page.chars(count)
         return self._chars[:count]

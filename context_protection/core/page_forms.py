@@ -4,7 +4,7 @@ All pages of a snapshot have the same form, even if a single page would fit in a
 first page names the call that returns whole rows.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
@@ -13,7 +13,16 @@ from typing import Any
 import orjson
 
 from context_protection.core import canonical, field_selection, masks, tokens
-from context_protection.core.budget import CHARS_A_TOKEN, dumps, dumps_each, lengths, most_chars
+from context_protection.core.budget import (
+    CHARS_A_TOKEN,
+    dumps,
+    dumps_each,
+    length,
+    lengths,
+    likely_fill,
+    may_fill,
+    most_chars,
+)
 from context_protection.core.inference import proposals
 from context_protection.core.masks import withheld_in_body, withheld_in_rows
 from context_protection.core.payloads import AnswerRequest, Page, Rows
@@ -21,7 +30,10 @@ from context_protection.core.policy import ListFormat, Policy, RulerName
 from context_protection.core.shapes import Shape
 from context_protection.core.tables import table
 
-FIRST_ROWS = 50  # rows that are condensed at once; more only if they fit
+FIRST_ROWS = 50  # rows that are condensed first; if they fit, as many again, and so on
+# Characters of an answer besides its rows and the names of their fields: a usual `meta`, a cursor, the budget figures.
+BESIDE_ROWS = 640
+LIKELY_TO_FIT = 0.98  # the share of the hard cap that rows may fill by a sampled count
 ITEMS, TABLE = "items", "table"
 FORMATS = (ITEMS, TABLE)  # a caller may choose one
 
@@ -45,8 +57,8 @@ def as_table(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PageForm:
-    """The rows of a page in the form in which they are sent: all, or at least one more than fits. `budget`: the most
-    tokens that the page may take. `written`: the rows as JSON, if that is known."""
+    """The first rows of a page in the form in which they are sent. `budget`: the most tokens that the page may take.
+    `written`: the rows as JSON, if that is known."""
 
     rows: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
@@ -66,10 +78,18 @@ class PageForm:
         return {name: orjson.Fragment(b"[%b]" % b",".join(self.written[:count]))}
 
     def shortened(self, policy: Policy) -> "PageForm":
-        """Without rows that do not fit, except one, which shows that more follow."""
-        if self.written is None or self.layout is not as_items:
+        """With only as many rows as likely fit, if it has more than can fit. This depends on the rows alone: hints
+        differ between transports, but pages must not (law 4)."""
+        if not self.written or self.layout is not as_items:
             return self
-        count = _rows_to_read(lengths(self.written), _most_chars(self.budget, policy))
+        ends, room = list(accumulate(map((1).__add__, lengths(self.written)))), _room(self.budget, policy)
+        count = len(ends)
+        if ends[-1] > room:
+            names = self.meta.get("projectedFields", ())
+            count = max(1, bisect_right(ends, room - BESIDE_ROWS - length(dumps(names))))
+        if may_fill(b",".join(self.written[:count]), policy) > 1:
+            share = LIKELY_TO_FIT / likely_fill(self.written[:count], policy)
+            count = max(1, bisect_right(ends, ends[count - 1] * min(share, 1)))
         return replace(self, rows=self.rows[:count], written=self.written[:count])
 
     def written_rows(self) -> Sequence[bytes]:
@@ -168,11 +188,11 @@ def _rows_to_read(chars: Sequence[int], most: int) -> int:
     return min(bisect_left(list(accumulate(chars)), most) + 1, len(chars))
 
 
-def _most_chars(budget: int, policy: Policy) -> int:
-    """The most characters of an answer within this budget, whose rows are items."""
+def _room(budget: int, policy: Policy) -> int:
+    """The most characters of an answer within this budget."""
     if policy.ruler is RulerName.CLAUDE and budget <= policy.token_budget_threshold:
         return most_chars(policy)
-    return min(tokens.most_chars(budget), most_chars(policy))
+    return min(tokens.chars_within(budget), most_chars(policy))
 
 
 def _condensed(form_request: FormRequest, shape: Shape, request: AnswerRequest, policy: Policy) -> PageForm:
@@ -188,15 +208,16 @@ def _condensed(form_request: FormRequest, shape: Shape, request: AnswerRequest, 
 def _condensed_rows(
     form_request: FormRequest, shape: Shape, policy: Policy
 ) -> tuple[Sequence[Mapping[str, Any]], Sequence[bytes] | None]:
-    """The page's rows, or at least one more than fit, and their JSON unless they are few."""
+    """The page's rows, or at least one more than fits. Also their JSON, if they are read in portions: rows that are
+    few, inferred, or put into a table are read at once."""
     page, total = form_request.page, len(form_request.page.positions)
     are_inferred = bool(policy.summary_fields) or not shape.canonical
     if total <= FIRST_ROWS or are_inferred or _chosen_format(form_request, policy) != ITEMS:
         return page.condensed(policy), None
-    most = _most_chars(form_request.budget, policy)
+    room = _room(form_request.budget, policy)
     rows: list[Mapping[str, Any]] = []
     written: list[bytes] = []
-    while len(rows) < total and sum(lengths(written)) <= most:
+    while len(rows) < total and sum(lengths(written)) <= room:
         more = page.condensed(policy, len(rows), max(FIRST_ROWS, 2 * len(rows)))
         rows += more
         written += dumps_each(more)

@@ -40,8 +40,8 @@ class Page(Protocol):
         """The lengths of the first `count` whole rows as compact JSON."""
 
     def condensed(self, policy: Policy, start: int = 0, end: int | None = None) -> Sequence[Mapping[str, Any]]:
-        """The rows, or some of them, with the fields of their preview. Fields that nobody declared are inferred from
-        these rows."""
+        """The rows from index `start` to before `end`, with the fields of their preview. Undeclared fields are inferred
+        from these rows."""
 
     def whole(self, count: int) -> Sequence[dict[str, Any]]:
         """The first `count` rows as upstream sent them."""

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from context_protection.core import summaries
-from context_protection.core.budget import dumps_each, lengths
+from context_protection.core.budget import dumps, dumps_each, lengths
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, RowOptions
 from context_protection.core.policy import Policy
 from context_protection.core.query import aggregates
@@ -84,7 +84,7 @@ class MemoryRows:
         end = min(start + size, total)
         if block and start < end:
             rows: Sequence[dict[str, Any]] = _rows(block, start, end)
-            written = partial(WrittenRows(rows).after, 0)
+            written = None
         else:
             rows, written = self.rows[start:end], partial(self._written.after, start)
         return MemoryPage(rows, self.shape, range(start + 1, end + 1), more=end < total, written=written)
@@ -140,7 +140,7 @@ class MemoryRows:
 
     def _blocks(self) -> list[bytes]:
         starts = range(0, len(self.rows), BLOCK_ROWS)
-        return [b"[%b]" % b",".join(self._written.after(start, BLOCK_ROWS)) for start in starts]
+        return [self._written.block(start, BLOCK_ROWS) for start in starts]
 
 
 class WrittenRows:
@@ -157,6 +157,12 @@ class WrittenRows:
             self._written += dumps_each(self._rows[known:end])
             return self._written[start:end]
         return dumps_each(self._rows[start:end])
+
+    def block(self, start: int, count: int) -> bytes:
+        """The same rows as a JSON array. Writing rows together takes a third to a half of the time."""
+        rows = self._rows[start : start + count]
+        known = self._written[start : start + count]
+        return b"[%b]" % b",".join(known) if len(known) == len(rows) else dumps(rows)
 
 
 def _rows(block: BlockReader, start: int, end: int) -> list[dict[str, Any]]:
@@ -176,12 +182,17 @@ class MemoryPage:
     beside: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     written: Callable[[int], Sequence[bytes]] | None = None  # the first rows as JSON
 
+    def __post_init__(self) -> None:
+        if self.written is None:
+            self.written = partial(WrittenRows(self.rows).after, 0)
+
     @property
     def field_count(self) -> int:
         return max(map(len, self.rows), default=0)
 
     def chars(self, count: int) -> Sequence[int]:
-        return lengths(self.written(count) if self.written else dumps_each(self.rows[:count]))
+        assert self.written is not None
+        return lengths(self.written(count))
 
     def condensed(self, policy: Policy, start: int = 0, end: int | None = None) -> Sequence[Mapping[str, Any]]:
         return summaries.rows(self.rows[start:end], self.shape, policy)

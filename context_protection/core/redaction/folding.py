@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
 
-LONGEST_NAME = 200  # characters of a name that are examined
+LONGEST_NAME = 200  # characters of a name that are classified; spellings of longer names are not cached
 _CASE_CHANGE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NON_WORD = re.compile(r"[\W_]+")
 _FRENCH_QUOTES = re.compile("«[ \u00a0\u202f]([^«»\n]{1,80})[ \u00a0\u202f]»")
@@ -42,16 +42,11 @@ _MOST_REPLACED = 100
 _ASCII = bytes(range(0x80))
 
 
-def _without_others(characters: str) -> bytes:
-    """A table that replaces every other byte by a space."""
-    return bytes(each if each in characters.encode() else ord(" ") for each in range(256))
-
-
-_WORDS = _without_others(ascii_lowercase + digits)
-_LINES_OF_WORDS = _without_others(ascii_lowercase + digits + "\n")
-_CASES = _without_others(ascii_lowercase + digits + ascii_uppercase).translate(
-    bytes.maketrans((ascii_lowercase + digits + ascii_uppercase).encode(), b"a" * 36 + b"A" * 26)
-)
+_IN_WORDS, _CAPITALS = (ascii_lowercase + digits).encode(), ascii_uppercase.encode()
+# These tables replace all other bytes by spaces.
+_WORDS = bytes(each if each in _IN_WORDS else ord(" ") for each in range(256))
+_LINES_OF_WORDS = bytes(each if each in _IN_WORDS + b"\n" else ord(" ") for each in range(256))
+_CASES = bytes(ord("a" if each in _IN_WORDS else "A" if each in _CAPITALS else " ") for each in range(256))
 _FIRST_BYTES_OF_COMBINING = (b"\xcc", b"\xcd")  # in UTF-8
 
 

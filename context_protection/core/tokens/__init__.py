@@ -22,7 +22,7 @@ from context_protection.core.tokens.bounds import most_tokens, tighter_bound
 from context_protection.core.tokens.ctok_vocabulary import exact
 from context_protection.core.tokens.estimator import guarded, most_by_bytes, typical
 from context_protection.core.tokens.learned_rates import LearnedRates
-from context_protection.core.tokens.length_formula import formula, formula_of_length, most_chars
+from context_protection.core.tokens.length_formula import chars_within, formula, formula_of_length
 from context_protection.core.tokens.rulers import MARGIN, ClaudeRuler, Ruler
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "ClaudeRuler",
     "LearnedRates",
     "Ruler",
+    "chars_within",
     "claude",
     "exact",
     "formula",
@@ -37,7 +38,6 @@ __all__ = [
     "guarded",
     "learned",
     "most_by_bytes",
-    "most_chars",
     "most_tokens",
     "tighter_bound",
     "typical",

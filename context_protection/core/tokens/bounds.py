@@ -1,5 +1,5 @@
-"""Upper bounds of Claude's tokens, which count no tokens or only those of a few words. Most answers are so small that
-one of the bounds is within the hard cap."""
+"""Upper bounds of Claude's tokens, which count no tokens or only those of a few words and signs. Most answers are so
+small that one of the bounds is within the hard cap."""
 
 import re
 import unicodedata
@@ -33,7 +33,8 @@ def most_tokens(data: bytes) -> int | None:
 
 # Words between quotes, such as the name of a field, have the same tokens wherever they stand.
 _WORDS: Final = re.compile(rb'"([A-Za-z][A-Za-z _-]{2,38}[A-Za-z])"')
-# Signs that follow the names and texts of JSON. They have the same tokens beside any others.
+# Signs that follow the names and texts of JSON. They have the same tokens beside any others. Only RunCounter.count cuts
+# them, in rows of more than 16 signs, and is then above ctok's own count.
 _SIGNS: Final = (b'":', b'",')
 # Only the words in this many bytes at the end are counted, because the rows of a list share most words.
 _LAST: Final = 2_000
@@ -44,9 +45,9 @@ _THREE_DIGITS: Final = b"000"
 
 
 def tighter_bound(data: bytes, most: int, enough: int, ruler: Ruler) -> int:
-    """A tighter bound than `most`, the result of most_tokens. Counts digits by threes, then signs and words from the
-    end of the text, with all their repetitions, until the bound is at most `enough`. Takes 10 µs, and 2 µs for each
-    word, in 13 KB."""
+    """A tighter bound than `most`, the result of most_tokens. Counts digits by threes and the signs of JSON, then words
+    from the end of the text, with all their repetitions, until the bound is at most `enough`. Takes 10 µs, and 2 µs
+    for each word, in 13 KB."""
     if not ruler.counts:
         return most
     most -= (len(_THREE_DIGITS) - 1) * as_zeros(data).count(_THREE_DIGITS)

@@ -12,7 +12,7 @@ def formula_of_length(chars: int) -> int:
     return quarter + int(quarter * 0.2)
 
 
-def most_chars(tokens: int) -> int:
+def chars_within(tokens: int) -> int:
     """The most characters for which `formula_of_length` gives at most so many tokens."""
     quarter = 5 * (tokens // 6) + min(tokens % 6, 4)
     return 4 * quarter + 3

@@ -6,12 +6,16 @@ from typing import Any
 import pytest
 
 from context_protection.core import tokens
+from context_protection.core.cursors import Sealer, Snapshots
 from context_protection.core.errors import InvalidArgument
 from context_protection.core.fields import Field
+from context_protection.core.payloads import AnswerRequest, Envelope
 from context_protection.core.policy import ListFormat, Policy, RulerName
+from context_protection.core.protect import protect
+from context_protection.core.rows import MemoryRows
 from context_protection.core.shapes import Shape
 from tests import crawler
-from tests.properties.desk import Desk
+from tests.properties.desk import Desk, DictSnapshots
 
 PAGING = {"totalCount", "pageSize", "hasMore"}
 
@@ -255,3 +259,18 @@ def test_whole_rows_name_the_fields_that_were_withheld(fields: str):
     answer = Desk(rows)("list", {"fields": fields})
     assert answer["meta"]["withheld"] == ["doorCode"]
     assert "withheld" not in Desk(numbered(3))("list", {"fields": "all"})["meta"]
+
+
+@pytest.mark.parametrize("words", range(3, 12))
+def test_the_length_of_hints_does_not_decide_how_many_rows_of_a_long_page_fit(words: int):
+    """Hints differ between transports, but pages must not (law 4)."""
+    rows = [{"id": n, "note": "a quay by the river " * (words + n % 5)} for n in range(200)]
+    shape = Shape(row=(Field("id"), Field("note")), fills_pages=True)
+
+    def page_beside(hint: str) -> Envelope:
+        request = AnswerRequest("list", "me", lambda name, more: {hint: name, "arguments": dict(more)})
+        snapshots = Snapshots(DictSnapshots(), Sealer(["x" * 40]))
+        return protect(MemoryRows(rows, shape), request, Policy(), snapshots)
+
+    assert page_beside("tool").items == page_beside("tool" * 20).items < 200
+    assert page_beside("tool").oversized

@@ -6,9 +6,10 @@ import orjson
 import pytest
 
 from context_protection.core import tables, tokens
-from context_protection.core.budget import dumps
+from context_protection.core.budget import dumps, likely_fill
 from context_protection.core.fields import Field
 from context_protection.core.page_forms import (
+    BESIDE_ROWS,
     FORMATS,
     FormRequest,
     Layout,
@@ -69,21 +70,42 @@ def test_ops_can_have_a_table_wherever_that_is_smaller():
     assert form(policy, fields="id,city").layout is as_table
 
 
-def long_page(note: str, budget: int) -> tuple[PageForm, int]:
-    """The form of a page of 200 rows, and the most characters of its rows."""
+def long_page(note: str, budget: int) -> PageForm:
+    """The form of a page of 200 rows."""
     shape = Shape(row=(Field("id"), Field("note")))
     rows = MemoryRows([{"id": n, "note": note} for n in range(200)], shape)
     request = FormRequest(rows.page(rows.open().plan, None, None, 200), budget, None, None, is_condensed=True)
-    return page_form(request, shape, ASK, Policy()), tokens.most_chars(budget)
+    return page_form(request, shape, ASK, Policy())
 
 
 def test_rows_that_cannot_fit_are_not_condensed():
-    form, most = long_page("A quay by the river.", 500)
+    form = long_page("A quay by the river.", 500)
     assert len(form.rows) == 50
+
+
+def test_a_page_begins_with_the_rows_that_fit_beside_a_usual_meta():
+    form = long_page("A quay by the river.", 1000)
     shortened = form.shortened(Policy())
     assert shortened.written is not None
-    assert sum(map(len, shortened.written[:-1])) <= most < sum(map(len, shortened.written))
     assert list(map(orjson.loads, shortened.written)) == shortened.rows == form.rows[: len(shortened.rows)]
+    room = tokens.chars_within(1000) - BESIDE_ROWS - len('["id","note"]')
+    one_more = form.written_rows()[: len(shortened.rows) + 1]
+    assert sum(map(len, shortened.written)) <= room < sum(map(len, one_more)) + len(one_more)
+
+
+@pytest.mark.parametrize("budget", [1500, 12000])
+def test_a_page_begins_with_fewer_rows_if_they_have_many_tokens(budget: int):
+    form = long_page("秦川雄帝宅函谷壯皇居綺殿千尋起離宮百雉餘", budget)
+    shortened = form.shortened(Policy(hard_cap=3000))
+    assert 1 < len(shortened.rows) < len(form.rows)
+    assert 0.8 < likely_fill(shortened.written_rows(), Policy(hard_cap=3000)) < 1
+
+
+def test_a_page_never_begins_with_more_rows_than_fit_because_they_have_few_tokens():
+    form = long_page("秦川雄帝宅函谷壯皇居綺殿千尋起離宮百雉餘", 1500)
+    by_length = form.shortened(Policy(hard_cap=100_000)).rows
+    assert 0.5 < likely_fill(form.written_rows()[: len(by_length)], Policy(hard_cap=6000)) < 0.98
+    assert form.shortened(Policy(hard_cap=6000)).rows == by_length
 
 
 def test_undeclared_fields_are_the_same_in_all_rows():
@@ -95,10 +117,10 @@ def test_undeclared_fields_are_the_same_in_all_rows():
 
 
 def test_all_rows_that_fit_are_condensed():
-    form, _ = long_page("", 2000)
+    form = long_page("", 2000)
     assert form.rows == form.shortened(Policy()).rows == [{"id": n, "note": ""} for n in range(200)]
 
 
 def test_written_rows_are_those_of_the_layout():
-    form, _ = long_page("A quay.", 500)
+    form = long_page("A quay.", 500)
     assert orjson.loads(dumps(form.members(3, "items"))) == as_items(form.rows[:3], "items")

@@ -1,7 +1,11 @@
 """A list that is in memory: its walk keeps the rows themselves (ruling 10)."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
+
+import orjson
+import pytest
 
 from context_protection.core import rows
 from context_protection.core.payloads import BlockReader
@@ -72,3 +76,14 @@ def test_an_empty_list_is_a_page_without_rows():
 def test_lengths_are_those_of_compact_json():
     page = rows.MemoryPage([{"a": "静か"}], MemoryRows([]).shape, [1], more=False)
     assert page.chars(1) == [len('{"a":"静か"}')]
+
+
+@pytest.mark.parametrize("written", [0, 1, BLOCK_ROWS, BLOCK_ROWS + 1, 2 * BLOCK_ROWS + 5])
+def test_blocks_are_the_same_whatever_was_written_before(written: int):
+    at = datetime(2026, 11, 28, tzinfo=UTC)
+    rows = MemoryRows([{"n": n, "at": at, "näme": "静か"} for n in range(2 * BLOCK_ROWS + 5)])
+    opening = rows.open()
+    rows.page(opening.plan, None, None, written).chars(written)
+    blocks = opening.blocks()
+    assert b"".join(blocks) == b"".join(MemoryRows(rows.rows).open().blocks())
+    assert [len(orjson.loads(block)) for block in blocks] == [BLOCK_ROWS, BLOCK_ROWS, 5]

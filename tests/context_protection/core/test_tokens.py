@@ -242,7 +242,7 @@ def test_the_formula_is_a_quarter_of_the_characters_and_a_fifth_on_top(chars: in
 
 def test_the_formula_can_be_reversed():
     for count in range(20_000):
-        most = tokens.most_chars(count)
+        most = tokens.chars_within(count)
         assert tokens.formula_of_length(most) <= count < tokens.formula_of_length(most + 1)
 
 

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from gateway.connectors.openapi.document.responses import MAX_PROPERTIES
 
+EXAMINED = 20  # elements of a list
+
 
 class ObjectForm(NamedTuple):
     """`below`: the form of each value."""
@@ -54,8 +56,8 @@ def count_of_names(form: Form) -> int:
 
 
 def typical(elements: list[Any]) -> Any:
-    """The element that stands for all: the first object, or else the first one."""
+    """The element that stands for all: the first object among the first EXAMINED elements, or else the first one."""
     first = next(iter(elements), None)
-    if isinstance(first, dict) or dict not in map(type, elements):  # a loop of Python's own, for lists of many texts
+    if isinstance(first, dict):
         return first
-    return next(each for each in elements if isinstance(each, dict))
+    return next((each for each in elements[:EXAMINED] if isinstance(each, dict)), first)

@@ -131,6 +131,7 @@ def test_a_long_text_is_searched_beside_short_ones():
 
 
 def test_few_harmless_texts_are_remembered():
+    harmless.known.clear()  # other tests may have left some of these texts in a full cache
     few = [f"Mill Lane {n}" for n in range(1000)]
     redact(few)
     assert harmless.known.issuperset(few)
