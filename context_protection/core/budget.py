@@ -67,25 +67,25 @@ class Body:
 
     def likely_fill(self, rows: Sequence[bytes], policy: Policy) -> float:
         """The used share of the hard cap if all of the body's tokens are in these rows, written as JSON."""
-        return max(likely_fill(rows, policy), self.chars / most_chars(policy))
+        return max(sampled_fill(rows, policy), self.chars / most_chars(policy))
 
     def may_fill(self, share: float, policy: Policy) -> bool:
         """Whether the body may use more than this share of the hard cap, judged without a count."""
-        return max(may_fill(self.data, policy), self.chars / most_chars(policy)) > share
+        return max(most_fill(self.data, policy), self.chars / most_chars(policy)) > share
 
     def within_threshold(self, policy: Policy) -> bool:
         measured = self.claude_tokens if policy.ruler is RulerName.CLAUDE else self.estimated_tokens
         return measured <= policy.token_budget_threshold
 
 
-def likely_fill(rows: Sequence[bytes], policy: Policy) -> float:
+def sampled_fill(rows: Sequence[bytes], policy: Policy) -> float:
     """The share of the hard cap that the tokens of these rows, written as JSON, likely use. Takes a third of the time
     of a full count, and depends on the rows alone, as the hints beside them differ between transports."""
     likely = tokens.claude.estimate((b"[%b]" % b",".join(rows)).decode()) * LIKELY_MARGIN * tokens.MARGIN
     return likely / policy.hard_cap
 
 
-def may_fill(data: bytes, policy: Policy) -> float:
+def most_fill(data: bytes, policy: Policy) -> float:
     """The share of the hard cap that the tokens of `data` use at most, on nearly all texts, judged without a count."""
     return tokens.typical(data) * TYPICAL_MARGIN * tokens.MARGIN / policy.hard_cap
 

@@ -28,6 +28,7 @@ from context_protection.core.page_forms import (
     may_condense,
     page_form,
 )
+from context_protection.core.page_sizes import UNPAGED_ROWS, fills_pages, size_of_first, size_of_next
 from context_protection.core.payloads import (
     AnswerRequest,
     Envelope,
@@ -39,15 +40,13 @@ from context_protection.core.payloads import (
     Rows,
     with_loss_note,
 )
-from context_protection.core.policy import DEFAULTS, Policy, RulerName
+from context_protection.core.policy import Policy, RulerName
 from context_protection.core.shapes import Shape
 from context_protection.core.withheld_fields import MASK
 
 FIRST = ListPosition(None, 0, 1)
 SHARES = 64  # the mantissa of a share of the rows is rounded down to a multiple of 1 / SHARES
 SHORT_BESIDE = 400  # bytes of JSON up to which upstream data beside the rows is sent inline
-# The most rows of an answer if paging is switched off, and before a page that is requested by number.
-UNPAGED_ROWS = 2000
 
 
 def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapshots) -> Envelope:
@@ -65,47 +64,6 @@ def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapsh
             return complete
         place = _first_place(rows, opening, size, request, policy)
     return _Pager(place, rows.shape, request, policy, snapshots).envelope()
-
-
-def page_size(limit: int | None, policy: Policy) -> int:
-    """The number of rows of a page. A limit out of range is an error; it is never silently reduced (FR-002)."""
-    if limit is None:
-        return policy.default_page_size
-    if 1 <= limit <= policy.max_page_size:
-        return limit
-    wrong = "is below 1" if limit < 1 else f"exceeds maximum of {policy.max_page_size}"
-    raise InvalidArgument(
-        f"limit {wrong}.",
-        reason="invalid_limit",
-        parameter="limit",
-        value=limit,
-        expected=f"a whole number from 1 to {policy.max_page_size}",
-        suggestion=f"Set limit to {1 if limit < 1 else policy.max_page_size}, and follow nextCursor for more rows.",
-    )
-
-
-def size_of_first(request: AnswerRequest, policy: Policy, *, fills: bool) -> int:
-    """The page size of a new snapshot. `fills`: without a limit, a page has as many rows as the budget allows. Pages
-    that are requested by number, or whose size ops have set, have the policy's size."""
-    return _size(request.limit, request, policy, fills=fills)
-
-
-def _size(limit: int | None, request: AnswerRequest, policy: Policy, *, fills: bool) -> int:
-    is_open = fills and limit is None and not request.pages
-    is_set = policy.default_page_size != DEFAULTS.default_page_size
-    return policy.max_page_size if is_open and not is_set else page_size(limit, policy)
-
-
-def size_of_next(request: AnswerRequest, snapshot: Snapshot, policy: Policy, *, fills: bool) -> int:
-    """The page size of a continued snapshot: the limit of this call, or else that of the first page."""
-    first = snapshot.plan["form"]["limit"]
-    # The maximum may have been lowered since the first page was sent with this limit.
-    limit = request.limit if request.limit is not None else first and min(first, policy.max_page_size)
-    return _size(limit, request, policy, fills=fills)
-
-
-def fills_pages(rows: Rows) -> bool:
-    return rows.options.fills_pages or (rows.shape.fills_pages and rows.options.condensable)
 
 
 # -- With paging switched off -----------------------------------------------------------------------
@@ -258,8 +216,7 @@ class _Pager:
         body = self.body(form, count)
         fits = is_acceptable = self.acceptable(body, form)
         while count > 1 and not is_acceptable:
-            written = form.written_rows()[:count]
-            count = max(1, min(count - 1, _rows_within(written, self.share(body, written, form.budget))))
+            count = self.fewer(form, count, body)
             body = self.body(form, count)
             is_acceptable = self.acceptable(body, form)
         for smaller in (self.first_row_preview, self.first_row_named) if not body.fits(self.policy) else ():
@@ -268,6 +225,14 @@ class _Pager:
             if body.fits(self.policy):
                 break
         return self.finished(form, count, body, oversized=is_cut or not fits)
+
+    def fewer(self, form: PageForm, count: int, body: Body) -> int:
+        """A smaller number of rows, which is likely to fit."""
+        written = form.written_rows()[:count]
+        likely = form.likely_count(written, self.policy)
+        if likely < count:
+            return likely
+        return max(1, min(count - 1, _rows_within(written, self.share(body, written, form.budget))))
 
     def acceptable(self, body: Body, form: PageForm) -> bool:
         uses_threshold = form.budget <= self.policy.token_budget_threshold

@@ -19,9 +19,9 @@ from context_protection.core.budget import (
     dumps_each,
     length,
     lengths,
-    likely_fill,
-    may_fill,
     most_chars,
+    most_fill,
+    sampled_fill,
 )
 from context_protection.core.inference import proposals
 from context_protection.core.masks import withheld_in_body, withheld_in_rows
@@ -31,7 +31,8 @@ from context_protection.core.shapes import Shape
 from context_protection.core.tables import table
 
 FIRST_ROWS = 50  # rows that are condensed first; if they fit, as many again, and so on
-# Characters of an answer besides its rows and the names of their fields: a usual `meta`, a cursor, the budget figures.
+# Characters of an answer besides its rows and the names of their fields: a usual `meta` and a cursor. At most a quarter
+# of the answer is left for them; if they need more, fewer rows are sent.
 BESIDE_ROWS = 640
 LIKELY_TO_FIT = 0.98  # the share of the hard cap that rows may fill by a sampled count
 ITEMS, TABLE = "items", "table"
@@ -78,19 +79,26 @@ class PageForm:
         return {name: orjson.Fragment(b"[%b]" % b",".join(self.written[:count]))}
 
     def shortened(self, policy: Policy) -> "PageForm":
-        """With only as many rows as likely fit, if it has more than can fit. This depends on the rows alone: hints
-        differ between transports, but pages must not (law 4)."""
-        if not self.written or self.layout is not as_items:
+        """With only as many rows as likely fit. The same if the JSON of the rows is not known."""
+        if self.written is None:
             return self
-        ends, room = list(accumulate(map((1).__add__, lengths(self.written)))), _room(self.budget, policy)
-        count = len(ends)
-        if ends[-1] > room:
-            names = self.meta.get("projectedFields", ())
-            count = max(1, bisect_right(ends, room - BESIDE_ROWS - length(dumps(names))))
-        if may_fill(b",".join(self.written[:count]), policy) > 1:
-            share = LIKELY_TO_FIT / likely_fill(self.written[:count], policy)
-            count = max(1, bisect_right(ends, ends[count - 1] * min(share, 1)))
+        count = self.likely_count(self.written, policy)
         return replace(self, rows=self.rows[:count], written=self.written[:count])
+
+    def likely_count(self, written: Sequence[bytes], policy: Policy) -> int:
+        """How many of the first rows, `written` as JSON, likely fit: all, unless they are more than can fit. Depends on
+        the rows alone: hints differ between transports, but pages must not (law 4)."""
+        count = len(written)
+        if not written or self.layout is not as_items:
+            return count
+        ends, room = list(accumulate(map((1).__add__, lengths(written)))), _room(self.budget, policy)
+        if ends[-1] > room:
+            beside = BESIDE_ROWS + length(dumps(self.meta.get("projectedFields", ())))
+            count = max(1, bisect_right(ends, room - min(beside, room // 4)))
+        if most_fill(b",".join(written[:count]), policy) > 1:
+            share = LIKELY_TO_FIT / sampled_fill(written[:count], policy)
+            count = max(1, bisect_right(ends, ends[count - 1] * min(share, 1)))
+        return count
 
     def written_rows(self) -> Sequence[bytes]:
         return dumps_each(self.rows) if self.written is None else self.written

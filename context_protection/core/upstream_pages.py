@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from context_protection.core import lists, side_data, summaries
+from context_protection.core import page_sizes, side_data, summaries
 from context_protection.core.budget import CHARS_A_TOKEN, dumps, length
 from context_protection.core.cached_property import cached_property
 from context_protection.core.cursors import Snapshot, Snapshots
@@ -111,7 +111,7 @@ class PagedRows:
             await self._open(request, policy)
         elif is_growing(request.snapshot):
             self._first, index = ListPosition.of(request).place
-            size = lists.size_of_next(request, request.snapshot, policy, fills=lists.fills_pages(self))
+            size = page_sizes.size_of_next(request, request.snapshot, policy, fills=page_sizes.fills_pages(self))
             self._pages = await on_thread(partial(self._stored, request.snapshot, snapshots, index + size))
             wanted = index + self._rows_that_fit(size, request, policy)
             await self._read_on(index, wanted, partial(_added, request.snapshot, snapshots), on_thread)
@@ -133,8 +133,8 @@ class PagedRows:
 
     async def _open(self, request: AnswerRequest, policy: Policy) -> None:
         parameter = _of_all_rows(request)
-        fills = lists.fills_pages(self)
-        size = lists.size_of_first(request, policy, fills=fills) if policy.pagination else lists.UNPAGED_ROWS
+        fills = page_sizes.fills_pages(self)
+        size = page_sizes.size_of_first(request, policy, fills=fills) if policy.pagination else page_sizes.UNPAGED_ROWS
         self._pages = [await self.source.page(None, size)]
         self.shape = self._pages[0].shape or self.shape
         several = size * request.pages[1] if request.pages else self._rows_that_fit(size, request, policy)
@@ -179,7 +179,7 @@ class PagedRows:
 
     def _rows_that_fit(self, size: int, request: AnswerRequest, policy: Policy) -> int:
         """How many rows to read for a page of `size` rows: without a limit, only about as many as fit."""
-        if request.limit is not None or size <= policy.default_page_size or size == lists.UNPAGED_ROWS:
+        if request.limit is not None or size <= policy.default_page_size or size == page_sizes.UNPAGED_ROWS:
             return size
         sample = [row for page in self._pages for row in page.rows][:SAMPLE]
         shown = sample if request.fields else summaries.rows(sample, self.shape, policy)

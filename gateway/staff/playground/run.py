@@ -8,7 +8,7 @@ from typing import Any
 
 from context_protection.core.budget import dumps
 from context_protection.core.errors import CallError
-from context_protection.core.lists import UNPAGED_ROWS
+from context_protection.core.page_sizes import UNPAGED_ROWS
 from context_protection.core.payloads import Payload, Record, Rows
 from context_protection.core.tokens import claude, formula
 from context_protection.layers.budgets import Budgets

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from context_protection.core.lists import UNPAGED_ROWS
+from context_protection.core.page_sizes import UNPAGED_ROWS
 from context_protection.core.policy import DEFAULTS, Kind, Policy, RulerName
 from gateway.staff.preview.sizes import RecordedSize
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from context_protection.core import tables, tokens
-from context_protection.core.budget import dumps, likely_fill
+from context_protection.core.budget import dumps, sampled_fill
 from context_protection.core.fields import Field
 from context_protection.core.page_forms import (
     BESIDE_ROWS,
@@ -98,13 +98,13 @@ def test_a_page_begins_with_fewer_rows_if_they_have_many_tokens(budget: int):
     form = long_page("秦川雄帝宅函谷壯皇居綺殿千尋起離宮百雉餘", budget)
     shortened = form.shortened(Policy(hard_cap=3000))
     assert 1 < len(shortened.rows) < len(form.rows)
-    assert 0.8 < likely_fill(shortened.written_rows(), Policy(hard_cap=3000)) < 1
+    assert 0.8 < sampled_fill(shortened.written_rows(), Policy(hard_cap=3000)) < 1
 
 
 def test_a_page_never_begins_with_more_rows_than_fit_because_they_have_few_tokens():
     form = long_page("秦川雄帝宅函谷壯皇居綺殿千尋起離宮百雉餘", 1500)
     by_length = form.shortened(Policy(hard_cap=100_000)).rows
-    assert 0.5 < likely_fill(form.written_rows()[: len(by_length)], Policy(hard_cap=6000)) < 0.98
+    assert 0.5 < sampled_fill(form.written_rows()[: len(by_length)], Policy(hard_cap=6000)) < 0.98
     assert form.shortened(Policy(hard_cap=6000)).rows == by_length
 
 
@@ -124,3 +124,9 @@ def test_all_rows_that_fit_are_condensed():
 def test_written_rows_are_those_of_the_layout():
     form = long_page("A quay.", 500)
     assert orjson.loads(dumps(form.members(3, "items"))) == as_items(form.rows[:3], "items")
+
+
+def test_a_quarter_of_a_small_answer_is_left_for_what_is_beside_the_rows():
+    form, room = long_page("A quay by the river.", 200), tokens.chars_within(200)
+    taken = sum(map(len, form.shortened(Policy()).written_rows()))
+    assert room / 2 < taken <= room * 3 / 4
