@@ -65,29 +65,20 @@ class Body:
         """The used share of the hard cap. A body above 1 must not be sent."""
         return max(self.claude_tokens * tokens.MARGIN / policy.hard_cap, self.chars / most_chars(policy))
 
-    def likely_fill(self, rows: Sequence[bytes], policy: Policy) -> float:
-        """The used share of the hard cap if all of the body's tokens are in these rows, written as JSON."""
-        return max(sampled_fill(rows, policy), self.chars / most_chars(policy))
-
-    def may_fill(self, share: float, policy: Policy) -> bool:
-        """Whether the body may use more than this share of the hard cap, judged without a count."""
-        return max(most_fill(self.data, policy), self.chars / most_chars(policy)) > share
-
     def within_threshold(self, policy: Policy) -> bool:
         measured = self.claude_tokens if policy.ruler is RulerName.CLAUDE else self.estimated_tokens
         return measured <= policy.token_budget_threshold
 
 
-def sampled_fill(rows: Sequence[bytes], policy: Policy) -> float:
-    """The share of the hard cap that the tokens of these rows, written as JSON, likely use. Takes a third of the time
-    of a full count, and depends on the rows alone, as the hints beside them differ between transports."""
-    likely = tokens.claude.estimate((b"[%b]" % b",".join(rows)).decode()) * LIKELY_MARGIN * tokens.MARGIN
-    return likely / policy.hard_cap
+def sampled_tokens(rows: Sequence[bytes]) -> float:
+    """Claude's tokens of these rows, written as JSON, which they likely do not exceed. Takes a third of the time of a
+    full count."""
+    return tokens.claude.estimate((b"[%b]" % b",".join(rows)).decode()) * LIKELY_MARGIN
 
 
-def most_fill(data: bytes, policy: Policy) -> float:
-    """The share of the hard cap that the tokens of `data` use at most, on nearly all texts, judged without a count."""
-    return tokens.typical(data) * TYPICAL_MARGIN * tokens.MARGIN / policy.hard_cap
+def surely_within(data: bytes, most: float) -> bool:
+    """Whether `data` has at most `most` of Claude's tokens, on nearly all texts, judged without a count."""
+    return tokens.typical(data) * TYPICAL_MARGIN <= most
 
 
 def density(written: bytes, policy: Policy) -> float:

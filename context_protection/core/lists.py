@@ -5,11 +5,9 @@ shortened page ends, and the first condensed page names the call that returns wh
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import accumulate
 from typing import Any
 
 from context_protection.core import field_selection, list_queries, records, side_data, summaries, tokens
@@ -45,7 +43,7 @@ from context_protection.core.shapes import Shape
 from context_protection.core.withheld_fields import MASK
 
 FIRST = ListPosition(None, 0, 1)
-SHARES = 64  # the mantissa of a share of the rows is rounded down to a multiple of 1 / SHARES
+STEPS = 64  # the mantissa of what a body uses is rounded up to a multiple of 1 / STEPS
 SHORT_BESIDE = 400  # bytes of JSON up to which upstream data beside the rows is sent inline
 
 
@@ -206,7 +204,9 @@ class _Pager:
         self.page = place.page
         self._chars: Sequence[int] = ()  # the lengths of the first rows
         self._besides: dict[int, dict[str, Any]] = {}  # by the number of upstream's later pages in the answer
-        self.form = page_form(place.form_request, shape, request, policy).shortened(policy)
+        form = page_form(place.form_request, shape, request, policy)
+        # Rows that have not been written are few, and mostly fit.
+        self.form = form if form.known is None else form.shortened(policy)
 
     def envelope(self) -> Envelope:
         """An envelope with as many rows as fit. If a single row does not fit, it is sent as its preview, and at worst
@@ -216,7 +216,7 @@ class _Pager:
         body = self.body(form, count)
         fits = is_acceptable = self.acceptable(body, form)
         while count > 1 and not is_acceptable:
-            count = self.fewer(form, count, body)
+            form, count = self.fewer(form, count, body)
             body = self.body(form, count)
             is_acceptable = self.acceptable(body, form)
         for smaller in (self.first_row_preview, self.first_row_named) if not body.fits(self.policy) else ():
@@ -226,30 +226,27 @@ class _Pager:
                 break
         return self.finished(form, count, body, oversized=is_cut or not fits)
 
-    def fewer(self, form: PageForm, count: int, body: Body) -> int:
-        """A smaller number of rows, which is likely to fit."""
-        written = form.written_rows()[:count]
-        likely = form.likely_count(written, self.policy)
-        if likely < count:
-            return likely
-        return max(1, min(count - 1, _rows_within(written, self.share(body, written, form.budget))))
+    def fewer(self, form: PageForm, count: int, body: Body) -> tuple[PageForm, int]:
+        """The form with fewer rows, which likely fit. What the body uses is rounded to coarse steps: hints differ by a
+        few characters between transports, but pages must not (law 4)."""
+        if form.known is None:
+            form = form.shortened(self.policy)
+            if len(form.rows) < count:
+                return form, len(form.rows)
+        mantissa, exponent = math.frexp(self.used(body, form.budget))
+        used = math.ldexp(math.ceil(mantissa * STEPS) / STEPS, exponent)
+        return form, min(count - 1, form.fitting_count(count, used))
 
     def acceptable(self, body: Body, form: PageForm) -> bool:
         uses_threshold = form.budget <= self.policy.token_budget_threshold
         is_within = body.within_threshold(self.policy) if uses_threshold else body.estimated_tokens <= form.budget
         return is_within and body.fits(self.policy)
 
-    def share(self, body: Body, written: Sequence[bytes], budget: int) -> float:
-        """The share of the rows, `written` as JSON, that is likely to fit, a little below what the sizes suggest. It is
-        rounded to coarse steps: hints differ by a few characters between transports, but pages must not (law 4)."""
+    def used(self, body: Body, budget: int) -> float:
+        """How many times the budget, or else the hard cap, the body uses."""
         is_counted = self.policy.ruler is RulerName.CLAUDE
         used = (body.claude_tokens if is_counted else body.estimated_tokens) / budget
-        if used <= 1 or is_counted:
-            used = max(used, body.fill(self.policy))
-        elif body.may_fill(used, self.policy):
-            used = max(used, body.likely_fill(written, self.policy))
-        mantissa, exponent = math.frexp(0.98 / used)
-        return math.ldexp(int(mantissa * SHARES) / SHARES, exponent)
+        return used if used > 1 else body.fill(self.policy)
 
     def first_row_preview(self, form: PageForm) -> PageForm:
         """Only the first row, condensed, with the call that returns it whole."""
@@ -387,13 +384,6 @@ class _Pager:
             is_complete="snapshot" not in self.__dict__ or self.snapshot.is_stored,
             withheld=withheld_in_body(body.data, form.rows[:count]),
         )
-
-
-def _rows_within(written: Sequence[bytes], share: float) -> int:
-    """How many of the first rows take at most this share of all bytes. Counts each row's own length, so that a row much
-    larger than the others does not shorten the pages before it."""
-    taken = list(accumulate(map(len, written)))
-    return bisect_right(taken, taken[-1] * share)
 
 
 def _incomplete(count: int, requested: int) -> str:

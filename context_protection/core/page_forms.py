@@ -20,8 +20,8 @@ from context_protection.core.budget import (
     length,
     lengths,
     most_chars,
-    most_fill,
-    sampled_fill,
+    sampled_tokens,
+    surely_within,
 )
 from context_protection.core.inference import proposals
 from context_protection.core.masks import withheld_in_body, withheld_in_rows
@@ -34,7 +34,8 @@ FIRST_ROWS = 50  # rows that are condensed first; if they fit, as many again, an
 # Characters of an answer besides its rows and the names of their fields: a usual `meta` and a cursor. At most a quarter
 # of the answer is left for them; if they need more, fewer rows are sent.
 BESIDE_ROWS = 640
-LIKELY_TO_FIT = 0.98  # the share of the hard cap that rows may fill by a sampled count
+BESIDE_TOKENS = 300  # the same in Claude's tokens
+LIKELY_TO_FIT = 0.98  # the share of what is allowed that rows may use by a sampled count
 ITEMS, TABLE = "items", "table"
 FORMATS = (ITEMS, TABLE)  # a caller may choose one
 
@@ -59,49 +60,57 @@ def as_table(rows: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class PageForm:
     """The first rows of a page in the form in which they are sent. `budget`: the most tokens that the page may take.
-    `written`: the rows as JSON, if that is known."""
+    `known`: each row as JSON, if the rows have been written."""
 
     rows: Sequence[Mapping[str, Any]]
     meta: Mapping[str, Any]
     budget: int
     layout: Layout = as_items
     summarized: bool = False
-    written: Sequence[bytes] | None = None
+    known: Sequence[bytes] | None = None
+
+    @property
+    def written(self) -> Sequence[bytes]:
+        """Each row as JSON."""
+        return dumps_each(self.rows) if self.known is None else self.known
 
     def with_only(self, row: Mapping[str, Any], meta: Mapping[str, Any]) -> "PageForm":
         """The form of a page with this row alone, in place of all others."""
-        return replace(self, rows=[row], meta=meta, layout=as_items, summarized=True, written=None)
+        return replace(self, rows=[row], known=None, meta=meta, layout=as_items, summarized=True)
 
     def members(self, count: int, name: str) -> dict[str, Any]:
         """The members of the document for the first `count` rows. `name`: of a list of items."""
-        if self.written is None or self.layout is not as_items:
+        if self.known is None or self.layout is not as_items:
             return self.layout(self.rows[:count], name)
-        return {name: orjson.Fragment(b"[%b]" % b",".join(self.written[:count]))}
+        return {name: orjson.Fragment(b"[%b]" % b",".join(self.known[:count]))}
 
     def shortened(self, policy: Policy) -> "PageForm":
-        """With only as many rows as likely fit. The same if the JSON of the rows is not known."""
-        if self.written is None:
-            return self
-        count = self.likely_count(self.written, policy)
-        return replace(self, rows=self.rows[:count], written=self.written[:count])
+        """With only as many rows as likely fit. Depends on the rows alone: hints differ between transports, but pages
+        must not (law 4)."""
+        form = replace(self, known=self.written)
+        count = form._likely_count(policy) if self.rows and self.layout is as_items else len(self.rows)
+        return replace(form, rows=form.rows[:count], known=form.written[:count])
 
-    def likely_count(self, written: Sequence[bytes], policy: Policy) -> int:
-        """How many of the first rows, `written` as JSON, likely fit: all, unless they are more than can fit. Depends on
-        the rows alone: hints differ between transports, but pages must not (law 4)."""
-        count = len(written)
-        if not written or self.layout is not as_items:
-            return count
-        ends, room = list(accumulate(map((1).__add__, lengths(written)))), _room(self.budget, policy)
+    def _likely_count(self, policy: Policy) -> int:
+        count = len(self.rows)
+        ends, room = self._ends(count), _room(self.budget, policy)
         if ends[-1] > room:
             beside = BESIDE_ROWS + length(dumps(self.meta.get("projectedFields", ())))
             count = max(1, bisect_right(ends, room - min(beside, room // 4)))
-        if most_fill(b",".join(written[:count]), policy) > 1:
-            share = LIKELY_TO_FIT / sampled_fill(written[:count], policy)
-            count = max(1, bisect_right(ends, ends[count - 1] * min(share, 1)))
-        return count
+        rows, most = self.written[:count], _most_tokens(self.budget, policy)
+        if surely_within(b",".join(rows), most):
+            return count
+        return self.fitting_count(count, sampled_tokens(rows) / most)
 
-    def written_rows(self) -> Sequence[bytes]:
-        return dumps_each(self.rows) if self.written is None else self.written
+    def fitting_count(self, count: int, used: float) -> int:
+        """How many rows likely fit if the first `count` use `used` times what is allowed. Counts each row's own length,
+        so that a row much larger than the others does not shorten the pages before it."""
+        ends = self._ends(count)
+        return max(1, bisect_right(ends, ends[-1] * LIKELY_TO_FIT / used))
+
+    def _ends(self, count: int) -> list[int]:
+        """The characters that the first rows take, up to each of the first `count`."""
+        return list(accumulate(map((1).__add__, lengths(self.written[:count]))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +188,7 @@ def _projected(form_request: FormRequest, names: Sequence[str], shape: Shape, po
             **({"notes": advice} if advice else {}),
         },
         budget=policy.hard_cap if everything else form_request.budget,
-        written=written,
+        known=written,
     )
 
 
@@ -198,9 +207,19 @@ def _rows_to_read(chars: Sequence[int], most: int) -> int:
 
 def _room(budget: int, policy: Policy) -> int:
     """The most characters of an answer within this budget."""
-    if policy.ruler is RulerName.CLAUDE and budget <= policy.token_budget_threshold:
-        return most_chars(policy)
-    return min(tokens.chars_within(budget), most_chars(policy))
+    most = most_chars(policy)
+    return most if _is_counted(budget, policy) else min(tokens.chars_within(budget), most)
+
+
+def _most_tokens(budget: int, policy: Policy) -> float:
+    """The most of Claude's tokens that the rows of an answer within this budget may use."""
+    most = policy.hard_cap / tokens.MARGIN
+    return min(budget - min(BESIDE_TOKENS, budget // 4), most) if _is_counted(budget, policy) else most
+
+
+def _is_counted(budget: int, policy: Policy) -> bool:
+    """Whether the budget is one of Claude's tokens."""
+    return policy.ruler is RulerName.CLAUDE and budget <= policy.token_budget_threshold
 
 
 def _condensed(form_request: FormRequest, shape: Shape, request: AnswerRequest, policy: Policy) -> PageForm:
@@ -210,7 +229,7 @@ def _condensed(form_request: FormRequest, shape: Shape, request: AnswerRequest, 
         meta |= _description(rows, form_request.page, request)
     if policy.withheld:
         meta |= masks.note(masks.paths(withheld_in_rows(rows)))
-    return PageForm(rows, meta, form_request.budget, summarized=True, written=written)
+    return PageForm(rows, meta, form_request.budget, summarized=True, known=written)
 
 
 def _condensed_rows(

@@ -9,6 +9,7 @@ import orjson
 
 from context_protection.core import summaries
 from context_protection.core.budget import dumps, dumps_each, lengths
+from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, RowOptions
 from context_protection.core.policy import Policy
 from context_protection.core.query import aggregates
@@ -180,19 +181,18 @@ class MemoryPage:
     more: bool
     note: Mapping[str, Any] = field(default_factory=dict)
     beside: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
-    written: Callable[[int], Sequence[bytes]] | None = None  # the first rows as JSON
-
-    def __post_init__(self) -> None:
-        if self.written is None:
-            self.written = partial(WrittenRows(self.rows).after, 0)
+    written: Callable[[int], Sequence[bytes]] | None = None  # the first rows as JSON, if the page need not write them
 
     @property
     def field_count(self) -> int:
         return max(map(len, self.rows), default=0)
 
     def chars(self, count: int) -> Sequence[int]:
-        assert self.written is not None
-        return lengths(self.written(count))
+        return lengths(self.written(count) if self.written else self._own.after(0, count))
+
+    @cached_property
+    def _own(self) -> WrittenRows:
+        return WrittenRows(self.rows)
 
     def condensed(self, policy: Policy, start: int = 0, end: int | None = None) -> Sequence[Mapping[str, Any]]:
         return summaries.rows(self.rows[start:end], self.shape, policy)

@@ -37,7 +37,7 @@ class Tally:
     kinds: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     reports: list[str] = field(default_factory=list)
-    slowest: float = 0.0
+    slowest: tuple[float, str] = (0.0, "no call")  # seconds, and the call that took them
     begun: float = field(default_factory=time.monotonic)
 
     @property
@@ -55,7 +55,8 @@ class Tally:
         wrong = ", ".join(f"{fault} {count:,}" for fault, count in self.faults.most_common()) or "none"
         return (
             f"{self.answers:,} answers to {self.walks:,} bodies in {self.seconds:,.0f} s, "
-            f"the largest of {self.largest:,} tokens, the slowest in {self.slowest:.1f} s\nkinds: {kinds}\n"
+            f"the largest of {self.largest:,} tokens\n"
+            f"slowest: {self.slowest[0]:.1f} s, {self.slowest[1]}\nkinds: {kinds}\n"
             f"over the cap {self.faults['over the cap']}, internal errors {self.faults['internal error']}, "
             f"connections lost {self.faults['connection lost']}; faults: {wrong}"
         )
@@ -113,6 +114,7 @@ class HostileRun:
         begun = time.monotonic()
         try:
             text = client.call(transport, call)
+            seconds = time.monotonic() - begun
             answer = judge.document_of(text)
         except LOST as lost:
             return self._wrong(number, transport, call, f"connection lost: {lost!r}")
@@ -126,7 +128,7 @@ class HostileRun:
         with self._counting:
             self.tally.answers += 1
             self.tally.largest = max(self.tally.largest, tokens)
-            self.tally.slowest = max(self.tally.slowest, time.monotonic() - begun)
+            self.tally.slowest = max(self.tally.slowest, (seconds, f"--walk {number}: {transport}, {call}"))
             self.tally.kinds[judge.kind_of(answer)] += 1
         return answer
 

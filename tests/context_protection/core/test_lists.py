@@ -261,9 +261,10 @@ def test_whole_rows_name_the_fields_that_were_withheld(fields: str):
     assert "withheld" not in Desk(numbered(3))("list", {"fields": "all"})["meta"]
 
 
+@pytest.mark.parametrize("ruler", RulerName)
 @pytest.mark.parametrize("count", [50, 200])
 @pytest.mark.parametrize("length", [3, 16, 23, 30, 37, 53])
-def test_the_length_of_hints_does_not_decide_how_many_rows_of_a_page_fit(length: int, count: int):
+def test_the_length_of_hints_does_not_decide_how_many_rows_of_a_page_fit(length: int, count: int, ruler: RulerName):
     """Hints differ between transports, but pages must not (law 4)."""
     city = "Graz " * 20
     rows = [{"id": n, "note": "a quay by the river " * 9, "city": city + "x" * (length + n % 7)} for n in range(count)]
@@ -272,7 +273,7 @@ def test_the_length_of_hints_does_not_decide_how_many_rows_of_a_page_fit(length:
     def page_beside(hint: str) -> Envelope:
         request = AnswerRequest("list", "me", lambda name, more: {hint: name, "arguments": dict(more)})
         snapshots = Snapshots(DictSnapshots(), Sealer(["x" * 40]))
-        return protect(MemoryRows(rows, shape), request, Policy(), snapshots)
+        return protect(MemoryRows(rows, shape), request, Policy(ruler=ruler), snapshots)
 
     assert page_beside("tool").items == page_beside("tool" * 20).items < count
     assert page_beside("tool").oversized

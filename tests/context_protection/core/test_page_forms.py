@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from context_protection.core import tables, tokens
-from context_protection.core.budget import dumps, sampled_fill
+from context_protection.core.budget import dumps, sampled_tokens
 from context_protection.core.fields import Field
 from context_protection.core.page_forms import (
     BESIDE_ROWS,
@@ -86,10 +86,9 @@ def test_rows_that_cannot_fit_are_not_condensed():
 def test_a_page_begins_with_the_rows_that_fit_beside_a_usual_meta():
     form = long_page("A quay by the river.", 1000)
     shortened = form.shortened(Policy())
-    assert shortened.written is not None
     assert list(map(orjson.loads, shortened.written)) == shortened.rows == form.rows[: len(shortened.rows)]
     room = tokens.chars_within(1000) - BESIDE_ROWS - len('["id","note"]')
-    one_more = form.written_rows()[: len(shortened.rows) + 1]
+    one_more = form.written[: len(shortened.rows) + 1]
     assert sum(map(len, shortened.written)) <= room < sum(map(len, one_more)) + len(one_more)
 
 
@@ -98,13 +97,13 @@ def test_a_page_begins_with_fewer_rows_if_they_have_many_tokens(budget: int):
     form = long_page("秦川雄帝宅函谷壯皇居綺殿千尋起離宮百雉餘", budget)
     shortened = form.shortened(Policy(hard_cap=3000))
     assert 1 < len(shortened.rows) < len(form.rows)
-    assert 0.8 < sampled_fill(shortened.written_rows(), Policy(hard_cap=3000)) < 1
+    assert 0.8 * 3000 < sampled_tokens(shortened.written) * tokens.MARGIN < 3000
 
 
 def test_a_page_never_begins_with_more_rows_than_fit_because_they_have_few_tokens():
     form = long_page("秦川雄帝宅函谷壯皇居綺殿千尋起離宮百雉餘", 1500)
     by_length = form.shortened(Policy(hard_cap=100_000)).rows
-    assert 0.5 < sampled_fill(form.written_rows()[: len(by_length)], Policy(hard_cap=6000)) < 0.98
+    assert 0.5 * 6000 < sampled_tokens(form.written[: len(by_length)]) * tokens.MARGIN < 0.98 * 6000
     assert form.shortened(Policy(hard_cap=6000)).rows == by_length
 
 
@@ -128,5 +127,5 @@ def test_written_rows_are_those_of_the_layout():
 
 def test_a_quarter_of_a_small_answer_is_left_for_what_is_beside_the_rows():
     form, room = long_page("A quay by the river.", 200), tokens.chars_within(200)
-    taken = sum(map(len, form.shortened(Policy()).written_rows()))
+    taken = sum(map(len, form.shortened(Policy()).written))
     assert room / 2 < taken <= room * 3 / 4
