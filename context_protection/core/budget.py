@@ -23,7 +23,7 @@ SAMPLE_EXCESS = 1.25
 LIKELY_MARGIN = 1.04
 # On nearly all texts, Claude's count is below `tokens.typical` times this factor.
 TYPICAL_MARGIN = 1.5
-# A text whose `tokens.typical` is between the hard cap times these factors is counted in full at once, because a sample
+# A text whose `tokens.typical` is between a limit times these factors is counted in full at once, because a sample
 # would most likely not decide whether it fits.
 NEAR_LEAST, NEAR_MOST = 0.8, 1.15
 # A tighter upper bound of a body is usually above a simple one divided by this factor.
@@ -170,7 +170,9 @@ def _figures_json(estimated: int, threshold: int) -> bytes:
 def _claude_figure(data: bytes, policy: Policy, operation: str) -> int:
     """Claude's count of `data`; only an estimate if `data` surely fits the hard cap and the threshold uses the
     formula."""
-    if policy.ruler is RulerName.CLAUDE or not _surely_fits(data, policy):
+    if policy.ruler is RulerName.CLAUDE:
+        return claude_tokens(data, policy.token_budget_threshold, policy.hard_cap)
+    if not _surely_fits(data, policy):
         return claude_tokens(data, policy.hard_cap)
     return min(int(policy.hard_cap / tokens.MARGIN), tokens.learned.tokens(operation, data))
 
@@ -185,11 +187,12 @@ def _surely_fits(data: bytes, policy: Policy) -> bool:
     return most <= enough or tokens.tighter_bound(data, most, enough, tokens.claude) <= enough
 
 
-def claude_tokens(data: bytes, cap: int) -> int:
-    """Claude's count of `data`: a sampled count far from `cap`, a full count near it. The same in every process."""
-    text = data.decode()
-    if cap * NEAR_LEAST < tokens.typical(data) < cap * NEAR_MOST:
+def claude_tokens(data: bytes, *limits: int) -> int:
+    """Claude's count of `data`: a sampled count far from all limits, a full count near one. The same in every
+    process."""
+    text, typical = data.decode(), tokens.typical(data)
+    if any(limit * NEAR_LEAST < typical < limit * NEAR_MOST for limit in limits):
         return tokens.claude.count(text)
     estimate = tokens.claude.estimate(text)
-    near = cap < estimate * SAMPLE_MARGIN and estimate < cap * SAMPLE_EXCESS
+    near = any(limit < estimate * SAMPLE_MARGIN and estimate < limit * SAMPLE_EXCESS for limit in limits)
     return tokens.claude.count(text) if near else estimate
