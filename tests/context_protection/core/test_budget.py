@@ -81,6 +81,19 @@ def test_a_body_that_fits_is_never_over_the_cap_as_claude_counts(text: str, cap:
     assert counted >= 0.85 * cap or body.chars > 0.97 * budget.MAX_CHARS
 
 
+@pytest.mark.parametrize("text", [HEX, JAPANESE, "The kitchen has an induction hob. "])
+def test_near_a_threshold_of_claudes_tokens_a_body_is_counted_in_full(text: str):
+    """A sampled count may be on the other side of the threshold, and differs with the time in the body."""
+    uneven = "".join(text * count + "ab " * (7 * count % 11) for count in range(1, 60))
+    data = rendered(uneven).data
+    full = tokens.claude.count(data.decode())
+    assert tokens.claude.estimate(data.decode()) != full
+    for threshold in (int(full * 0.95), full - 1, full, int(full * 1.05)):
+        policy = Policy(token_budget_threshold=threshold, hard_cap=100_000, ruler=RulerName.CLAUDE)
+        body = rendered(uneven, policy)
+        assert body.claude_tokens == tokens.claude.count(body.data.decode())
+
+
 def test_a_body_too_long_for_claudes_clients_does_not_fit_however_few_its_tokens():
     body = rendered(" " * 60_000)
     assert body.claude_tokens < 6000
