@@ -60,16 +60,17 @@ class QuerySetRows(ABC):
         return {**note, "notes": [*note.get("notes", ()), *more]} if more else note
 
     def open(self) -> Opening:
-        rows = self.queryset.order_by(*self.order)
         by_key = self.order[0] == f"-{self.created}" and not self.queryset.query.where
-        every = self._keys_of(rows[: SNAPSHOT_ROWS + 1] if by_key else rows)
+        every = self._ordered_keys(SNAPSHOT_ROWS + 1 if by_key else None)
         if by_key and len(every) > SNAPSHOT_ROWS:
             found = self.queryset.order_by().aggregate(total=Count("pk"), last=Max("pk"))
             return Opening(found["total"], {"watermark": found["last"]}, note=self._whole_note())
         self._opened = every
         return Opening(len(every), {"keys": len(every)}, lambda: _blocks(every), self._whole_note())
 
-    def _keys_of(self, rows: QuerySet[Any]) -> "array[int]":
+    def _ordered_keys(self, most: int | None) -> "array[int]":
+        """The keys of the first `most` rows, in order. None: of all."""
+        rows = self.queryset.order_by(*self.order)[:most]
         return array("q", rows.values_list("pk", flat=True).iterator(chunk_size=SNAPSHOT_ROWS))
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> Page:
@@ -225,13 +226,13 @@ class ColumnRows(QuerySetRows):
         noted._notes, noted.compared = notes, ()
         return noted
 
-    def _keys_of(self, rows: QuerySet[Any]) -> "array[int]":
+    def _ordered_keys(self, most: int | None) -> "array[int]":
         """Reads the units of compared amounts together with the keys, for a note on them."""
         compared = [each for each in self.compared if self.queryable.shows(each.unit)]
         units = list(dict.fromkeys(each.unit for each in compared))
         columns = [self.queryable.resolve(unit, "order").column for unit in units]
         keys, found = array("q"), [set[Any]() for _ in units]
-        for block in unconverted(rows.values_list("pk", *columns), SNAPSHOT_ROWS):
+        for block in unconverted(self.queryset, ["pk", *columns], self.order, most, SNAPSHOT_ROWS):
             some, *values = zip(*block, strict=True)
             keys.extend(some)
             for known, more in zip(found, values, strict=True):

@@ -1,16 +1,18 @@
-"""SELECTs of rows by a key. Every page of a list and every record runs one, and compiling it with the ORM takes longer
-than running it, so compiled statements are cached."""
+"""SELECTs of rows by a key, and of the keys of a list. Every page and every record runs one, and compiling it with the
+ORM takes longer than running it, so compiled statements are cached."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
-from django.core.exceptions import EmptyResultSet
+from django.core.exceptions import EmptyResultSet, FullResultSet
 from django.db import connections
 from django.db.models import DateField, Model, QuerySet, TextField
 from django.db.models.functions import Cast
+from django.db.models.sql import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +44,53 @@ def _date(text: str | None) -> date | None:
     return None if text is None else date.fromisoformat(text)
 
 
-def unconverted(queryset: QuerySet[Any], size: int) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows of a queryset of values in blocks, as the driver returns them. Only for numbers and texts, which Django
-    does not convert. Django's own iteration takes as long as the query."""
+def unconverted(
+    queryset: QuerySet[Any], columns: Sequence[str], order: Sequence[str], most: int | None, size: int
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The values of the first `most` rows (None: of all), in blocks of `size` rows, as the driver returns them. Only
+    for columns of numbers and texts, which Django does not convert. Its own iteration takes as long as the query."""
     try:
-        sql, parameters = queryset.query.get_compiler(queryset.db).as_sql()
+        sql, parameters = _select(queryset, tuple(columns), tuple(order), most)
     except EmptyResultSet:  # Django knows without a query that no row matches
         return
     with connections[queryset.db].chunked_cursor() as cursor:
         cursor.execute(sql, parameters)
         while block := cursor.fetchmany(size):
             yield block
+
+
+def _select(
+    queryset: QuerySet[Any], columns: tuple[str, ...], order: tuple[str, ...], most: int | None
+) -> tuple[str, Sequence[Any]]:
+    """The statement and its parameters. For a queryset that only filters, just its conditions are compiled: that takes
+    a tenth of the time."""
+    query, model = queryset.query, cast(type[Model], queryset.model)
+    if most is None and _only_filters(query):
+        before, behind = _around_conditions(model, queryset.db, columns, order)
+        with suppress(FullResultSet):  # Django knows that all rows match, and leaves the conditions out
+            conditions, parameters = query.get_compiler(queryset.db).compile(query.where)
+            return f"{before}{conditions}{behind}", parameters
+    compiler: Any = queryset.order_by(*order).values_list(*columns)[:most].query.get_compiler(queryset.db)
+    sql, parameters = compiler.as_sql()
+    return sql, parameters
+
+
+def _only_filters(query: Query) -> bool:
+    """Whether conditions on columns of one table are all that the query has, apart from columns and an order."""
+    does_more = query.annotations or query.distinct or query.is_sliced or not query.standard_ordering
+    return len(query.alias_map) == 1 and not does_more
+
+
+@lru_cache(maxsize=1024)
+def _around_conditions(
+    model: type[Model], database: str, columns: tuple[str, ...], order: tuple[str, ...]
+) -> tuple[str, str]:
+    """What a statement with these columns and this order has before and behind its conditions."""
+    query = model._default_manager.using(database).filter(pk=0).order_by(*order).values_list(*columns).query
+    conditions, _ = query.get_compiler(database).compile(query.where)
+    sql, _ = query.get_compiler(database).as_sql()
+    before, behind = sql.split(f" WHERE {conditions}")
+    return f"{before} WHERE ", behind
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,81 @@
+"""Statements of which only the conditions are compiled are those that Django itself would compile."""
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import EmptyResultSet
+from django.db.models import Count, F, Q, QuerySet, Value
+from django.db.models.functions import Lower
+
+from context_protection.orm import statements
+from gateway.connectors.hostaway.models import Booking, TextPiece
+
+pytestmark = pytest.mark.django_db
+
+COLUMNS = ("pk", "currency")
+ORDER = ("-inserted_on", "status", "-id")
+PLAIN = [
+    Q(total_price__gte=10),
+    Q(status="new", total_price__lt=3),
+    Q(status="new") | ~Q(status__in=["modified", "cancelled"]),
+    Q(guest_name__icontains="100% _\\"),
+    Q(guest_name__isnull=True) & Q(total_price=F("property_id")),
+    ~(Q(status="new") & Q(pk__in=[1, 2, 3])),
+    Q(pk__in=Booking.objects.filter(status="new").order_by().values("pk")),
+    ~Q(pk__in=[]),
+    ~Q(pk__in=[]) & Q(status="new"),
+]
+OTHERS = {
+    "everything": Booking.objects.all,
+    "annotated": lambda: Booking.objects.alias(name=Lower("guest_name")).filter(name="a"),
+    "distinct": lambda: Booking.objects.filter(status="new").distinct(),
+    "grouped": lambda: Booking.objects.values("status").annotate(n=Count("pk")).filter(n__gt=1),
+    "reversed": lambda: Booking.objects.filter(status="new").reverse(),
+    "another constant": lambda: Booking.objects.filter(Q(Value(True))),
+}
+
+
+def by_django(
+    rows: QuerySet[Any], columns: tuple[str, ...] = COLUMNS, order: tuple[str, ...] = ORDER
+) -> tuple[str, list[Any]]:
+    sql, parameters = rows.order_by(*order).values_list(*columns).query.get_compiler(rows.db).as_sql()
+    return sql, list(parameters)
+
+
+def selected(
+    rows: QuerySet[Any], columns: tuple[str, ...] = COLUMNS, order: tuple[str, ...] = ORDER, most: int | None = None
+) -> tuple[str, list[Any]]:
+    sql, parameters = statements._select(rows, columns, order, most)
+    return sql, list(parameters)
+
+
+@pytest.mark.parametrize("condition", PLAIN)
+def test_only_the_conditions_of_a_plain_filter_are_compiled(condition: Q):
+    rows = Booking.objects.filter(condition)
+    assert statements._only_filters(rows.query)
+    assert selected(rows) == by_django(rows)
+    assert "LIMIT 7" in selected(rows, most=7)[0]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_any_other_queryset_is_compiled_by_django(name: str):
+    rows = OTHERS[name]()
+    assert selected(rows) == by_django(rows)
+
+
+def test_conditions_on_another_table_are_compiled_by_django():
+    rows = TextPiece.objects.filter(content__chars=3)
+    columns, order = ("number",), ("-number",)
+    assert selected(rows, columns, order) == by_django(rows, columns, order)
+
+
+def test_a_part_of_a_queryset_has_no_other_order():
+    with pytest.raises(TypeError, match="slice"):
+        selected(Booking.objects.filter(status="new")[:5])
+
+
+def test_no_statement_is_run_where_no_row_can_match():
+    rows = Booking.objects.filter(pk__in=[])
+    with pytest.raises(EmptyResultSet):
+        selected(rows)
+    assert list(statements.unconverted(rows, COLUMNS, ORDER, None, 10)) == []
