@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from django.core.exceptions import EmptyResultSet, FullResultSet
 from django.db import connections
-from django.db.models import DateField, DecimalField, Field, Model, QuerySet, TextField
+from django.db.models import DateField, Model, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.db.models.sql import Query
 
@@ -18,8 +18,7 @@ from django.db.models.sql import Query
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A SELECT for a fixed number of keys. `converters`: Django's value converters and expression, by column index.
-    `dates`: the indexes of columns that are selected as text. Decimals are numbers of any type: SQLite stores floats,
-    and to convert each to a Decimal takes longer than the query."""
+    `dates`: the indexes of columns that are selected as text."""
 
     database: str
     sql: str
@@ -99,19 +98,16 @@ def statement(model: type[Model], columns: tuple[str, ...], count: int, by: str 
     """The statement that selects `columns` of the model's rows for `count` keys (at least one) in the column `by`."""
     keys = tuple(range(1, count + 1))
     rows = model._default_manager.filter(**{f"{by}__in": keys}).order_by()
-    is_sqlite = connections[rows.db].vendor == "sqlite"
-    dates = _of_class(model, columns, DateField) if is_sqlite else []  # SQLite stores them as text
+    dates = [at for at, name in enumerate(columns) if _is_text(model, name, rows.db)]
     rows = rows.values_list(*(Cast(name, TextField()) if at in dates else name for at, name in enumerate(columns)))
     compiler: Any = rows.query.get_compiler(rows.db)
     sql, parameters = compiler.as_sql()
     assert tuple(parameters) == keys, "the keys are the only parameters of the statement"
     selected = [expression for expression, _, _ in compiler.select]
-    converters = compiler.get_converters(selected)
-    for at in _of_class(model, columns, DecimalField) if is_sqlite else ():
-        del converters[at]
-    return Statement(rows.db, sql, converters, dates)
+    return Statement(rows.db, sql, compiler.get_converters(selected), dates)
 
 
-def _of_class(model: type[Model], columns: Sequence[str], kind: "type[Field[Any, Any]]") -> list[int]:
-    """The indexes of the columns that have exactly this class."""
-    return [at for at, name in enumerate(columns) if name != "pk" and type(model._meta.get_field(name)) is kind]
+def _is_text(model: type[Model], column: str, database: str) -> bool:
+    """Whether the database stores the column's dates as text. Django converts each of them with four function calls."""
+    is_date = column != "pk" and type(model._meta.get_field(column)) is DateField
+    return is_date and connections[database].vendor == "sqlite"
