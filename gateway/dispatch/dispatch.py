@@ -31,7 +31,6 @@ from gateway.dispatch.request import PreparedCall, prepare
 from gateway.dispatch.response_cache import CACHE_SECONDS, CachedResponse, response_cache
 from gateway.threads.bridge import check_wanted
 from gateway.threads.limits import on_thread
-from gateway.threads.turns import Turn
 from gateway.tracing import identity, spans
 from gateway.upstreams import usage, waits
 from telemetry.measurement import OUTSIDE_FIGURES
@@ -138,7 +137,7 @@ def _answer_from_snapshot(prepared: PreparedCall) -> Envelope | None:
 
 async def _fetch_and_finish(prepared: PreparedCall) -> Envelope:
     """Fetches the data that this call needs from the upstream, and protects it."""
-    with used_by_call(prepared.configuration.budgets, prepared.call.caller.name), Turn():
+    with used_by_call(prepared.configuration.budgets, prepared.call.caller.name):
         return await _fetch_and_protect(prepared)
 
 

@@ -21,7 +21,6 @@ from gateway.connectors.openapi.response import answers, detection, evidence, pa
 from gateway.connectors.openapi.response.answers import Answered
 from gateway.connectors.openapi.response.detection import DetectedList
 from gateway.connectors.openapi.response.page_steps import Done, PageStep
-from gateway.threads import turns
 from gateway.threads.bridge import run_sync
 from gateway.upstreams.client import Upstream
 from gateway.upstreams.request import Request, Response
@@ -42,10 +41,8 @@ class ReadAnswer:
     spec: DocumentedOperation
 
     async def __call__(self, response: Response) -> Answered:
-        if len(response.body) <= LARGE:
-            return answers.read(response, self.spec)
-        await turns.begin()
-        return await run_sync(answers.read, response, self.spec)
+        large = len(response.body) > LARGE
+        return await run_sync(answers.read, response, self.spec) if large else answers.read(response, self.spec)
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,6 @@ class Calling:
         return float(policy_in_call(self.name).upstream_cache_seconds) if self.spec.is_safe else 0.0
 
     async def ask(self, request: Request, cache_seconds: float) -> tuple[Response, Answered]:
-        turns.pause()
         return await self.upstream.fetch_and_read(request, self._read, cache_seconds=cache_seconds)
 
     async def learn(self, answered: Answered, size: int) -> Shape:
