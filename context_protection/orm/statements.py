@@ -48,7 +48,7 @@ def unconverted(
     queryset: QuerySet[Any], columns: Sequence[str], order: Sequence[str], most: int | None, size: int
 ) -> Iterator[list[tuple[Any, ...]]]:
     """The values of the first `most` rows (None: of all), in blocks of `size` rows, as the driver returns them. Only
-    for columns of numbers and texts, which Django does not convert. Its own iteration takes as long as the query."""
+    for columns of numbers and texts, which need no conversion. Iterating over the queryset takes as long again."""
     try:
         sql, parameters = _select(queryset, tuple(columns), tuple(order), most)
     except EmptyResultSet:  # Django knows without a query that no row matches
@@ -66,9 +66,9 @@ def _select(
     a tenth of the time."""
     query, model = queryset.query, cast(type[Model], queryset.model)
     if most is None and _only_filters(query):
-        before, behind = _around_conditions(model, queryset.db, columns, order)
         with suppress(FullResultSet):  # Django knows that all rows match, and leaves the conditions out
             conditions, parameters = query.get_compiler(queryset.db).compile(query.where)
+            before, behind = _around_conditions(model, queryset.db, columns, order)
             return f"{before}{conditions}{behind}", parameters
     compiler: Any = queryset.order_by(*order).values_list(*columns)[:most].query.get_compiler(queryset.db)
     sql, parameters = compiler.as_sql()
@@ -76,9 +76,10 @@ def _select(
 
 
 def _only_filters(query: Query) -> bool:
-    """Whether conditions on columns of one table are all that the query has, apart from columns and an order."""
-    does_more = query.annotations or query.distinct or query.is_sliced or not query.standard_ordering
-    return len(query.alias_map) == 1 and not does_more
+    """Whether the query has nothing but conditions, apart from columns and an order, and joins no other table."""
+    has_more = query.annotations or query.distinct or query.combinator or query.extra_tables or query.is_sliced
+    is_plain = not has_more and query.standard_ordering and not query.select_for_update
+    return is_plain and len(query.alias_map) == 1
 
 
 @lru_cache(maxsize=1024)
@@ -86,9 +87,11 @@ def _around_conditions(
     model: type[Model], database: str, columns: tuple[str, ...], order: tuple[str, ...]
 ) -> tuple[str, str]:
     """What a statement with these columns and this order has before and behind its conditions."""
-    query = model._default_manager.using(database).filter(pk=0).order_by(*order).values_list(*columns).query
-    conditions, _ = query.get_compiler(database).compile(query.where)
-    sql, _ = query.get_compiler(database).as_sql()
+    first = model._meta.pk_fields[0].attname
+    rows = model._default_manager.using(database).filter(**{f"{first}__isnull": False})
+    conditions, _ = rows.query.get_compiler(database).compile(rows.query.where)
+    sql, parameters = rows.order_by(*order).values_list(*columns).query.get_compiler(database).as_sql()
+    assert not parameters, "only the conditions of a statement have parameters"
     before, behind = sql.split(f" WHERE {conditions}")
     return f"{before} WHERE ", behind
 

@@ -27,9 +27,12 @@ PLAIN = [
 ]
 OTHERS = {
     "everything": Booking.objects.all,
+    "with another table": lambda: Booking.objects.filter(status="new").extra(tables=["hostaway_listing"]),
+    "locked": lambda: Booking.objects.filter(status="new").select_for_update(),
     "annotated": lambda: Booking.objects.alias(name=Lower("guest_name")).filter(name="a"),
     "distinct": lambda: Booking.objects.filter(status="new").distinct(),
-    "grouped": lambda: Booking.objects.values("status").annotate(n=Count("pk")).filter(n__gt=1),
+    "grouped": lambda: Booking.objects.values("status").annotate(n=Count("pk")).filter(status="new"),
+    "counted": lambda: Booking.objects.values("status").annotate(n=Count("pk")).filter(n__gt=1),
     "reversed": lambda: Booking.objects.filter(status="new").reverse(),
     "another constant": lambda: Booking.objects.filter(Q(Value(True))),
 }
@@ -66,6 +69,18 @@ def test_any_other_queryset_is_compiled_by_django(name: str):
 def test_conditions_on_another_table_are_compiled_by_django():
     rows = TextPiece.objects.filter(content__chars=3)
     columns, order = ("number",), ("-number",)
+    assert selected(rows, columns, order) == by_django(rows, columns, order)
+
+
+def test_a_union_is_compiled_by_django():
+    new, every = Booking.objects.filter(status="new"), Booking.objects.all()
+    assert not statements._only_filters(new.union(every).query)
+
+
+def test_a_key_of_two_columns_is_no_obstacle():
+    rows = TextPiece.objects.filter(number=1)
+    columns, order = ("number", "first_line"), ("-first_line",)
+    assert statements._only_filters(rows.query)
     assert selected(rows, columns, order) == by_django(rows, columns, order)
 
 
