@@ -26,11 +26,12 @@ from context_protection.core.redaction.objects import (
     holder_of,
 )
 from context_protection.core.redaction.prose import redact_text
-from context_protection.core.redaction.screening import suspects
+from context_protection.core.redaction.screening import Suspects, suspects
 from context_protection.core.redaction.visibility import POLICY, STANDARD, Visibility
 
 Path = tuple[Any, ...]  # (path of the parent, key), or () at the root; a linked list, so that no path is copied
-_Waiting = tuple[Any, Path, str, bool]  # value, path, holder, under custom fields
+# Value, path, holder, under custom fields, only fields with secrets' names have to be looked at.
+_Waiting = tuple[Any, Path, str, bool, bool]
 _SCHEMA = word_set(
     """
     type $ref description format title nullable readOnly writeOnly deprecated minLength maxLength pattern items
@@ -72,10 +73,12 @@ class _SecretSearch:
         self.texts = SearchedTexts()
 
     def run(self, value: Any) -> None:
-        self.stack.append((value, (), "", False))
+        self.stack.append((value, (), "", False, False))
         while self.stack:
-            node, path, within, custom = self.stack.pop()
-            if isinstance(node, dict):
+            node, path, within, custom, only_named = self.stack.pop()
+            if only_named:
+                self._named_fields(node, path, within, custom)
+            elif isinstance(node, dict):
                 self._object(node, path, within, custom)
             elif isinstance(node, list):
                 self._list(node, path, within, custom)
@@ -104,17 +107,10 @@ class _SecretSearch:
                 elif kind in SCALARS_AND_TEXTS:
                     continue
                 elif kind in NESTED and not (masked or reveal):
-                    self.stack.append((below, (path, name), holder_below(within, name), field.is_custom))
+                    self.stack.append((below, (path, name), holder_below(within, name), field.is_custom, False))
                     continue
-            if below is None or below is True or below is False or below == "" or name in masked:
-                continue
-            opens = field.opens
-            if reveal and self._is_revealed(name, path):
-                continue
-            if opens is not None and _holds_code(below):
-                self._change((path, name), mark(opens), name, opens, "field")
-                continue
-            self._field(below, (path, name), within, field)
+            if name not in masked:
+                self._field(below, (path, name), within, field)
         if len(self.stack) - first >= FEWEST and not (are_screened or self.visibility.withheld):
             self.stack[first:] = self._suspects_among(self.stack[first:])
 
@@ -130,33 +126,37 @@ class _SecretSearch:
         found = nested.difference(alike) | fields.named
         of_texts = self.texts.suspects_among(list(map(values.__getitem__, texts)))
         of_alike = suspects(list(map(values.__getitem__, alike)), within="", custom=custom, searched=self.texts)
-        found.update(map(texts.__getitem__, of_texts), map(alike.__getitem__, of_alike))
+        found.update(map(texts.__getitem__, of_texts), map(alike.__getitem__, of_alike.every))
         return [(items[at], fields.each[at]) for at in sorted(found)]
 
     def _suspects_among(self, waiting: Sequence[_Waiting]) -> list[_Waiting]:
         """The values that have to be searched, in order. Fields of an object are often as alike as elements of a
         list."""
         alike: dict[tuple[str, bool], list[int]] = {}
-        for at, (_, _, within, custom) in enumerate(waiting):
+        for at, (_, _, within, custom, _) in enumerate(waiting):
             alike.setdefault((holder_of(within), custom), []).append(at)
         found: list[int] = []
         for (holder, custom), places in alike.items():
             some = [waiting[at][0] for at in places]
             found += (
-                [places[at] for at in suspects(some, within=holder, custom=custom, searched=self.texts)]
+                [places[at] for at in suspects(some, within=holder, custom=custom, searched=self.texts).every]
                 if len(some) >= FEWEST
                 else places
             )
         return [waiting[at] for at in sorted(found)]
 
     def _field(self, value: Any, path: Path, within: str, field: ObjectField) -> None:
-        name = path[1]
-        if field.kind is not None and not _is_schema(value):
+        name, opens = path[1], field.opens
+        if value is None or value is True or value is False or value == "" or self._is_revealed(name, path[0]):
+            return
+        if opens is not None and _holds_code(value):
+            self._change(path, mark(opens), name, opens, "field")
+        elif field.kind is not None and not _is_schema(value):
             self._mask(value, path, name, field.kind, "field")
         elif isinstance(value, str):
             self._labelled(value, path, name, "field")
         elif isinstance(value, (dict, list)):
-            self.stack.append((value, path, holder_below(within, name), field.is_custom))
+            self.stack.append((value, path, holder_below(within, name), field.is_custom, False))
         elif field.is_place and isinstance(value, int):
             self._labelled(str(value), path, name, "field")
 
@@ -170,16 +170,24 @@ class _SecretSearch:
             if is_label and self._labelled(str(node[1]), (path, 1), label, "pair"):
                 self._text(label, (path, 0), _name_at(path))  # the label may be a sentence that contains a code itself
                 return
-        for at in self._suspects(node, within, custom):
+        found = self._suspects(node, within, custom)
+        for at in sorted(found.every):
             below = node[at]
             if may_hold_secret(below) if isinstance(below, str) else isinstance(below, (dict, list)):
-                self.stack.append((below, (path, at), within, custom))
+                self.stack.append((below, (path, at), within, custom, at in found.named))
 
-    def _suspects(self, node: list[Any], within: str, custom: bool) -> Iterable[int]:
-        """The indexes of the elements that have to be searched, in order."""
+    def _suspects(self, node: list[Any], within: str, custom: bool) -> Suspects:
+        """The elements that have to be searched."""
         if len(node) < FEWEST or self.visibility.withheld:
-            return range(len(node))
-        return sorted(suspects(node, within=within, custom=custom, searched=self.texts))
+            return Suspects(others=set(range(len(node))))
+        return suspects(node, within=within, custom=custom, searched=self.texts)
+
+    def _named_fields(self, node: dict[str, Any], path: Path, within: str, custom: bool) -> None:
+        """Redacts an object of which only the fields with secrets' names have to be looked at."""
+        fields = fields_of(tuple(node), within=within, custom=custom)
+        for (name, value), field in zip(node.items(), fields.each, strict=True):
+            if field.is_named:
+                self._field(value, (path, name), within, field)
 
     def _pair(self, node: dict[str, Any], path: Path, fields: Fields) -> set[str]:
         """Redacts the values of a name/value pair; returns the names of the fields that are done."""

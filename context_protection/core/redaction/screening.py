@@ -6,7 +6,8 @@ they are, which takes a fraction of the time: the names of their fields, the typ
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain, compress, groupby, repeat
 from operator import is_, itemgetter
@@ -23,16 +24,27 @@ FEW = 8  # objects with the same fields that are examined one by one
 AT_ONCE = 1 << 17  # characters of the texts that are searched together, to bound memory
 
 
-def suspects(
-    elements: Sequence[Any], *, within: str, custom: bool, searched: SearchedTexts | None = None
-) -> Collection[int]:
-    """The indexes of the elements in which a search may find something, under the built-in rules. `within`, `custom`:
-    as in objects.fields_of. `searched`: the texts of the same document that were searched already."""
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """The indexes of the elements in which a search may find something. `named`: objects in which it may find only
+    their own fields with secrets' names. `others`: all other suspects."""
+
+    named: Set[int] = frozenset()
+    others: Set[int] = frozenset()
+
+    @property
+    def every(self) -> Set[int]:
+        return self.named | self.others
+
+
+def suspects(elements: Sequence[Any], *, within: str, custom: bool, searched: SearchedTexts | None = None) -> Suspects:
+    """The suspects among the elements, under the built-in rules. `within`, `custom`: as in objects.fields_of.
+    `searched`: the texts of the same document that were searched already."""
     if SCALARS.issuperset(map(type, elements)):
-        return ()
+        return Suspects()
     screening = _Screening(searched or SearchedTexts())
     screening.run(elements, within, custom)
-    return screening.found
+    return Suspects(screening.named - screening.found, screening.found)
 
 
 class _Values:
@@ -52,17 +64,21 @@ class _Values:
 
 
 class _Screening:
-    """`found`: the indexes of suspect elements. `_below`: the values of the next level, by the name of their holder and
-    whether they are custom fields. `_texts`: those that are searched together at the end."""
+    """`found`: the indexes of suspect elements. `named`: those of objects that have a field with a secret's name
+    themselves, not below. `_below`: the values of the next level, by the name of their holder and whether they are
+    custom fields. `_texts`: those that are searched together at the end."""
 
     def __init__(self, searched: SearchedTexts) -> None:
         self.found: set[int] = set()
+        self.named: set[int] = set()
+        self._of_names = self.named  # where owners of such fields are noted: in `found` from the second level on
         self._searched = searched
         self._below: defaultdict[tuple[str, bool], _Values] = defaultdict(_Values)
         self._texts = _Values()
 
     def run(self, elements: Sequence[Any], within: str, custom: bool) -> None:
         self._screen(_Values(elements, range(len(elements))), within, custom)
+        self._of_names = self.found
         for _ in range(DEEPEST):
             if not self._below:
                 break
@@ -141,7 +157,8 @@ class _Screening:
         for name, each, column in zip(names, fields.each, columns, strict=False):
             kinds = set(map(type, column))
             if each.is_named and not (each.is_only_place and kinds <= NESTED):
-                self.found.update(owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
+                some = (owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
+                self._of_names.update(some)
             elif kinds == _TEXT:
                 self._add(column, owners)
             elif not kinds <= SCALARS:
@@ -153,10 +170,11 @@ class _Screening:
             self.found.add(owner)
             return
         for at in fields.named:
-            is_holder = fields.each[at].is_only_place and kinds[at] in NESTED
-            if not (is_holder or _is_empty(values[at])):
-                self.found.add(owner)
-                return
+            if fields.each[at].is_only_place and kinds[at] in NESTED:
+                continue
+            if not _is_empty(values[at]):
+                self._of_names.add(owner)
+            kinds[at] = type(None)  # so that nothing below looks at the value
         texts = list(compress(values, map(is_, kinds, repeat(str))))
         self._texts.add(texts, repeat(owner, len(texts)))
         for at in compress(range(len(kinds)), map(NESTED.__contains__, kinds)):
