@@ -183,7 +183,8 @@ class _SecretSearch:
         return suspects(node, within=within, custom=custom, searched=self.texts)
 
     def _named_fields(self, node: dict[str, Any], path: Path, within: str, custom: bool) -> None:
-        """Redacts an object of which only the fields with secrets' names have to be looked at."""
+        """Redacts an object in which only the fields with secrets' names have to be looked at, and which is no
+        name/value pair."""
         fields = fields_of(tuple(node), within=within, custom=custom)
         for (name, value), field in zip(node.items(), fields.each, strict=True):
             if field.is_named:

@@ -26,8 +26,8 @@ AT_ONCE = 1 << 17  # characters of the texts that are searched together, to boun
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """The indexes of the elements in which a search may find something. `named`: objects in which it may find only
-    their own fields with secrets' names. `others`: all other suspects."""
+    """The indexes of the elements in which a search may find something. `named`: objects, other than name/value pairs,
+    in which it may find only their own fields with secrets' names. `others`: all other suspects."""
 
     named: Set[int] = frozenset()
     others: Set[int] = frozenset()
@@ -71,14 +71,14 @@ class _Screening:
     def __init__(self, searched: SearchedTexts) -> None:
         self.found: set[int] = set()
         self.named: set[int] = set()
-        self._of_names = self.named  # where owners of such fields are noted: in `found` from the second level on
+        self._is_below = False  # whether the values are below the elements, and no longer the elements themselves
         self._searched = searched
         self._below: defaultdict[tuple[str, bool], _Values] = defaultdict(_Values)
         self._texts = _Values()
 
     def run(self, elements: Sequence[Any], within: str, custom: bool) -> None:
         self._screen(_Values(elements, range(len(elements))), within, custom)
-        self._of_names = self.found
+        self._is_below = True
         for _ in range(DEEPEST):
             if not self._below:
                 break
@@ -109,6 +109,12 @@ class _Screening:
     def _add(self, texts: Sequence[str], owners: Sequence[int]) -> None:
         if harmless.may_have_suspects(texts):
             self._texts.add(texts, owners)
+
+    def _add_named(self, owners: Iterable[int], fields: Fields) -> None:
+        """Notes the owners of objects that have a field with a secret's name. In a name/value pair, the label decides
+        as well what the field means."""
+        may_be_pair = fields.values and fields.labels
+        (self.found if self._is_below or may_be_pair else self.named).update(owners)
 
     def _search(self, texts: Sequence[str], owners: Sequence[int]) -> None:
         if found := self._searched.suspects_among(texts):
@@ -158,7 +164,7 @@ class _Screening:
             kinds = set(map(type, column))
             if each.is_named and not (each.is_only_place and kinds <= NESTED):
                 some = (owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
-                self._of_names.update(some)
+                self._add_named(some, fields)
             elif kinds == _TEXT:
                 self._add(column, owners)
             elif not kinds <= SCALARS:
@@ -173,7 +179,7 @@ class _Screening:
             if fields.each[at].is_only_place and kinds[at] in NESTED:
                 continue
             if not _is_empty(values[at]):
-                self._of_names.add(owner)
+                self._add_named((owner,), fields)
             kinds[at] = type(None)  # so that nothing below looks at the value
         texts = list(compress(values, map(is_, kinds, repeat(str))))
         self._texts.add(texts, repeat(owner, len(texts)))

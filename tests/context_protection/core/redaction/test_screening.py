@@ -70,11 +70,29 @@ def as_object(elements: list[Any]) -> dict[str, Any]:
 @example([{"garage": {"code": 4711}, "doorCode": "4711"}] * 5, Visibility())
 @example([{"doorCode": "4711"}] * 4 + [{"doorCode": None, "notes": "the gate code is 9911"}], Visibility())
 @example([{"doorCode": "4711", "pin": "9911"}] * 5, Visibility(reveal=frozenset({"pin"})))
+@example([{"garage": {"x": 1}, "pin": "9911"}] * 5, Visibility())
+@example({"garage": [{"definition": {"name": "Spare"}, "value": "the door code is 4711"}] * 5}, Visibility())
+@example({"garage": [{"definition": {"name": "Spare"}, "value": '{"doorCode":"1234"}'}] * 9}, Visibility())
+@example({"garage": [{"definition": {"name": "Spare"}, "value": 4711}] * 5}, Visibility(reveal=frozenset({"Spare"})))
+@example({"smartLock": [{"code": 4711}] * 5}, Visibility())
+@example({"smartLock": [{"code": 4711}] * 9}, Visibility())
+@example({"customFields": [{"code 1": "x71y"}] * 5}, Visibility())
 def test_the_same_is_found_as_by_searching_each_element(value: Any, visibility: Visibility):
     found = redact(value, visibility)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_values, "FEWEST", 10**9)
         assert redact(value, visibility) == found
+
+
+@pytest.mark.parametrize("count", [5, 9])
+def test_rows_with_nothing_but_a_field_of_a_secrets_name_are_not_searched_whole(count: int):
+    rows = [{"id": n, "token": f"pin: 471{n}", "notes": "left of the mill"} for n in range(count)]
+    rows[1] |= {"notes": "the door code is 4711"}
+    rows[2] |= {"token": None}
+    rows[3] |= {"guest": {"pin": "9911"}}
+    found = suspects(rows, within="", custom=False)
+    assert found.others == {1, 3}
+    assert found.named == {*range(count)} - {1, 2, 3}
 
 
 # Everything that decides whether a text has a term: words, their borders, and what folding changes.
