@@ -29,6 +29,8 @@ _SIGNS_AND_DIVIDERS = bytes.maketrans(_SIGNS + _DIVIDING_BYTES, _SIGN * len(_SIG
 _OTHER_BYTES = bytes(set(range(256)).difference(_BETWEEN.encode(), _SIGNS, _DIVIDING_BYTES, _EITHER))
 _STARTS_OF_DOCUMENTS = tuple(_BETWEEN + each[0] for each in sorted(DOCUMENTS))
 
+Redacted = tuple[str, tuple[str, ...]]  # a text without secrets, and their kinds
+
 # The rows of a list have many short texts in common. Only texts without a secret are cached.
 known: set[str] = set()
 
@@ -49,7 +51,7 @@ def _may_hold_name_and_value(text: str) -> bool:
     return bool(_DIVIDER(text) and _DIGIT_OR_QUOTE(text) and _LETTERS(text))
 
 
-def redacted(text: str) -> tuple[str, tuple[str, ...]]:
+def redacted(text: str) -> Redacted:
     """The text without secrets, and their kinds, as redact_text returns them."""
     if not _may_hold_name_and_value(text) or text in known:
         return text, ()
@@ -74,7 +76,12 @@ class SearchedTexts:
     def __init__(self) -> None:
         self._searched: set[str] = set()
         self._suspects: set[str] = set()
+        self._redacted: dict[str, Redacted] = {}  # of the texts that hold a secret
         self._count = 0  # texts that were not known before
+
+    def redacted(self, text: str) -> Redacted:
+        """Like `redacted`, but does not search a text again in which a secret was found."""
+        return self._redacted.get(text) or redacted(text)
 
     def suspects_among(self, texts: Sequence[str]) -> Sequence[int]:
         """The indexes of the texts that hold a secret or may be JSON documents."""
@@ -86,7 +93,9 @@ class SearchedTexts:
         again = unknown & self._suspects
         new = unknown - self._searched if self._searched else unknown
         if len(new) < MANY:
-            found = set(filter(_is_suspect, new))
+            found = {
+                text for text in new if len(text) >= SHORTEST and (may_be_document(text) or self._has_secret(text))
+            }
         else:
             documents = set(filter(may_be_document, new)) if has_documents else set()
             found = documents | self._secrets_of_many(new - documents)  # a name in a document may be escaped
@@ -105,9 +114,16 @@ class SearchedTexts:
         short = [text for text in some if len(text) <= LONG_TEXT]
         long = [text for text in some if len(text) > LONG_TEXT] if len(short) < len(some) else []
         alone = [*long, *map(short.__getitem__, indexes_with_terms(short))]
-        found = {text for text in alone if _may_hold_name_and_value(text) and redact_text(text)[1]}
         self._searched.update(alone)
-        return found
+        return set(filter(self._has_secret, alone))
+
+    def _has_secret(self, text: str) -> bool:
+        if not _may_hold_name_and_value(text):
+            return False
+        changed, kinds = redact_text(text)
+        if kinds:
+            self._redacted[text] = changed, kinds
+        return bool(kinds)
 
 
 def _joined(texts: Iterable[str]) -> str:
@@ -118,10 +134,6 @@ def _joined(texts: Iterable[str]) -> str:
 def _may_have_documents(joined: str) -> bool:
     object_starts, list_starts = _STARTS_OF_DOCUMENTS
     return object_starts in joined or list_starts in joined
-
-
-def _is_suspect(text: str) -> bool:
-    return len(text) >= SHORTEST and (may_be_document(text) or bool(redacted(text)[1]))
 
 
 def _with_divider_and_sign(texts: Sequence[str]) -> Sequence[str]:

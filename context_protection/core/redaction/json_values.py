@@ -1,7 +1,7 @@
 """Redacts JSON values: fields by their names, name/value pairs by their labels, texts by their content."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from itertools import compress, repeat
 from operator import is_
 from typing import Any
@@ -26,12 +26,12 @@ from context_protection.core.redaction.objects import (
     holder_of,
 )
 from context_protection.core.redaction.prose import redact_text
-from context_protection.core.redaction.screening import Suspects, suspects
+from context_protection.core.redaction.screening import suspects
 from context_protection.core.redaction.visibility import POLICY, STANDARD, Visibility
 
 Path = tuple[Any, ...]  # (path of the parent, key), or () at the root; a linked list, so that no path is copied
-# Value, path, holder, under custom fields, only fields with secrets' names have to be looked at.
-_Waiting = tuple[Any, Path, str, bool, bool]
+# Value, path, holder, under custom fields, and the places of the fields to search; None: the whole value.
+_Waiting = tuple[Any, Path, str, bool, Set[int] | None]
 _SCHEMA = word_set(
     """
     type $ref description format title nullable readOnly writeOnly deprecated minLength maxLength pattern items
@@ -73,11 +73,11 @@ class _SecretSearch:
         self.texts = SearchedTexts()
 
     def run(self, value: Any) -> None:
-        self.stack.append((value, (), "", False, False))
+        self.stack.append((value, (), "", False, None))
         while self.stack:
-            node, path, within, custom, only_named = self.stack.pop()
-            if only_named:
-                self._named_fields(node, path, within, custom)
+            node, path, within, custom, places = self.stack.pop()
+            if places is not None:
+                self._some_fields(node, places, path, within, custom)
             elif isinstance(node, dict):
                 self._object(node, path, within, custom)
             elif isinstance(node, list):
@@ -107,7 +107,7 @@ class _SecretSearch:
                 elif kind in SCALARS_AND_TEXTS:
                     continue
                 elif kind in NESTED and not (masked or reveal):
-                    self.stack.append((below, (path, name), holder_below(within, name), field.is_custom, False))
+                    self.stack.append((below, (path, name), holder_below(within, name), field.is_custom, None))
                     continue
             if name not in masked:
                 self._field(below, (path, name), within, field)
@@ -156,7 +156,7 @@ class _SecretSearch:
         elif isinstance(value, str):
             self._labelled(value, path, name, "field")
         elif isinstance(value, (dict, list)):
-            self.stack.append((value, path, holder_below(within, name), field.is_custom, False))
+            self.stack.append((value, path, holder_below(within, name), field.is_custom, None))
         elif field.is_place and isinstance(value, int):
             self._labelled(str(value), path, name, "field")
 
@@ -170,25 +170,25 @@ class _SecretSearch:
             if is_label and self._labelled(str(node[1]), (path, 1), label, "pair"):
                 self._text(label, (path, 0), _name_at(path))  # the label may be a sentence that contains a code itself
                 return
-        found = self._suspects(node, within, custom)
-        for at in sorted(found.every):
+        for at, places in self._suspects(node, within, custom):
             below = node[at]
             if may_hold_secret(below) if isinstance(below, str) else isinstance(below, (dict, list)):
-                self.stack.append((below, (path, at), within, custom, at in found.named))
+                self.stack.append((below, (path, at), within, custom, places))
 
-    def _suspects(self, node: list[Any], within: str, custom: bool) -> Suspects:
-        """The elements that have to be searched."""
+    def _suspects(self, node: list[Any], within: str, custom: bool) -> Iterable[tuple[int, Set[int] | None]]:
+        """The indexes of the elements that have to be searched, in order, and the places of the fields to search in
+        each; None: the whole element."""
         if len(node) < FEWEST or self.visibility.withheld:
-            return Suspects(others=set(range(len(node))))
-        return suspects(node, within=within, custom=custom, searched=self.texts)
+            return zip(range(len(node)), repeat(None))
+        found = suspects(node, within=within, custom=custom, searched=self.texts)
+        return ((at, found.fields.get(at)) for at in sorted(found.every))
 
-    def _named_fields(self, node: dict[str, Any], path: Path, within: str, custom: bool) -> None:
-        """Redacts an object in which only the fields with secrets' names have to be looked at, and which is no
-        name/value pair."""
-        fields = fields_of(tuple(node), within=within, custom=custom)
-        for (name, value), field in zip(node.items(), fields.each, strict=True):
-            if field.is_named:
-                self._field(value, (path, name), within, field)
+    def _some_fields(self, node: dict[str, Any], places: Set[int], path: Path, within: str, custom: bool) -> None:
+        """Searches the fields at these places of an object that is no name/value pair."""
+        items, fields = list(node.items()), fields_of(tuple(node), within=within, custom=custom)
+        for at in sorted(places):
+            name, value = items[at]
+            self._field(value, (path, name), within, fields.each[at])
 
     def _pair(self, node: dict[str, Any], path: Path, fields: Fields) -> set[str]:
         """Redacts the values of a name/value pair; returns the names of the fields that are done."""
@@ -278,7 +278,7 @@ class _SecretSearch:
         return bool(kinds)
 
     def _text(self, value: str, path: Path, name: str) -> bool:
-        redacted, kinds = self._document(value) or harmless.redacted(value)
+        redacted, kinds = self._document(value) or self.texts.redacted(value)
         for kind in kinds:
             self._change(path, redacted, name, kind, "text")
         return bool(kinds)

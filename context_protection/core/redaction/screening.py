@@ -6,8 +6,8 @@ they are, which takes a fraction of the time: the names of their fields, the typ
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, chain, compress, groupby, repeat
 from operator import is_, itemgetter
@@ -26,15 +26,15 @@ AT_ONCE = 1 << 17  # characters of the texts that are searched together, to boun
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """The indexes of the elements in which a search may find something. `named`: objects, other than name/value pairs,
-    in which it may find only their own fields with secrets' names. `others`: all other suspects."""
+    """The elements in which a search may find something, by their indexes. `fields`: the places of the fields of an
+    object that have to be searched. `whole`: the elements that have to be searched whole."""
 
-    named: Set[int] = frozenset()
-    others: Set[int] = frozenset()
+    whole: Set[int] = frozenset()
+    fields: Mapping[int, Set[int]] = field(default_factory=dict)
 
     @property
     def every(self) -> Set[int]:
-        return self.named | self.others
+        return self.whole | self.fields.keys()
 
 
 def suspects(elements: Sequence[Any], *, within: str, custom: bool, searched: SearchedTexts | None = None) -> Suspects:
@@ -42,13 +42,13 @@ def suspects(elements: Sequence[Any], *, within: str, custom: bool, searched: Se
     `searched`: the texts of the same document that were searched already."""
     if SCALARS.issuperset(map(type, elements)):
         return Suspects()
-    screening = _Screening(searched or SearchedTexts())
+    screening = _Screening(searched or SearchedTexts(), len(elements))
     screening.run(elements, within, custom)
-    return Suspects(screening.named - screening.found, screening.found)
+    return screening.suspects()
 
 
 class _Values:
-    """Values, and for each the index of the element that it belongs to."""
+    """Values, and for each the number of its owner."""
 
     __slots__ = ("owners", "values")
 
@@ -64,13 +64,15 @@ class _Values:
 
 
 class _Screening:
-    """`found`: the indexes of suspect elements. `named`: those of objects that have a field with a secret's name
-    themselves, not below. `_below`: the values of the next level, by the name of their holder and whether they are
-    custom fields. `_texts`: those that are searched together at the end."""
+    """Numbers the owners of values: an element has its index, and the field at a `place` of the `count` elements has
+    index + count * (place + 1).
 
-    def __init__(self, searched: SearchedTexts) -> None:
-        self.found: set[int] = set()
-        self.named: set[int] = set()
+    `_found`: the owners in which a search may find something. `_below`: the values of the next level, by the name of
+    their holder and whether they are custom fields. `_texts`: those that are searched together at the end."""
+
+    def __init__(self, searched: SearchedTexts, count: int) -> None:
+        self._count = count
+        self._found: set[int] = set()
         self._is_below = False  # whether the values are below the elements, and no longer the elements themselves
         self._searched = searched
         self._below: defaultdict[tuple[str, bool], _Values] = defaultdict(_Values)
@@ -86,7 +88,7 @@ class _Screening:
             for (holder, is_custom), each in level.items():
                 self._screen(each, holder, is_custom)
         for each in self._below.values():
-            self.found.update(owner for value, owner in each.pairs() if type(value) not in SCALARS)
+            self._found.update(owner for value, owner in each.pairs() if type(value) not in SCALARS)
         for some in _parts(self._texts.values):
             self._search(self._texts.values[some], self._texts.owners[some])
 
@@ -104,26 +106,41 @@ class _Screening:
             elif kind is list:
                 self._lists(some, within, custom)
             else:
-                self.found.update(some.owners)
+                self._found.update(some.owners)
 
     def _add(self, texts: Sequence[str], owners: Sequence[int]) -> None:
         if harmless.may_have_suspects(texts):
             self._texts.add(texts, owners)
 
-    def _add_named(self, owners: Iterable[int], fields: Fields) -> None:
-        """Notes the owners of objects that have a field with a secret's name. In a name/value pair, the label decides
-        as well what the field means."""
-        may_be_pair = fields.values and fields.labels
-        (self.found if self._is_below or may_be_pair else self.named).update(owners)
+    def suspects(self) -> Suspects:
+        whole = {owner for owner in self._found if owner < self._count}
+        fields: defaultdict[int, set[int]] = defaultdict(set)
+        for owner in self._found - whole:
+            place, index = divmod(owner, self._count)
+            fields[index].add(place - 1)
+        return Suspects(whole, fields)
+
+    def _offset(self, place: int, fields: Fields) -> int:
+        """The number to add to an object's owner for the value in its field at this place. 0 below the elements, where
+        the owner stays the same, and in a name/value pair, which is searched whole: its label decides what the value
+        means."""
+        return 0 if self._is_below or (fields.values and fields.labels) else self._count * (place + 1)
+
+    def _of_field(self, owners: Sequence[int], place: int, fields: Fields) -> Sequence[int]:
+        """The owners of the objects' values in the field at this place."""
+        offset = self._offset(place, fields)
+        if offset and len(owners) == self._count:  # all elements, in order
+            return range(offset, offset + self._count)
+        return [owner + offset for owner in owners] if offset else owners
 
     def _search(self, texts: Sequence[str], owners: Sequence[int]) -> None:
         if found := self._searched.suspects_among(texts):
-            self.found.update(map(owners.__getitem__, found))
+            self._found.update(map(owners.__getitem__, found))
 
     def _lists(self, lists: _Values, within: str, custom: bool) -> None:
         lengths = list(map(len, lists.values))
         if pairs.LENGTH in lengths:
-            self.found.update(
+            self._found.update(
                 owner for each, owner in lists.pairs() if pairs.may_be_pair(each) and _secrets_among({each[0]})
             )
         owners = chain.from_iterable(map(repeat, lists.owners, lengths))
@@ -146,11 +163,11 @@ class _Screening:
     def _of_one_form(self, names: tuple[str, ...], objects: _Values, within: str, custom: bool) -> None:
         fields = fields_of(names, within=within, custom=custom)
         if fields.may_be_table:
-            self.found.update(objects.owners)
+            self._found.update(objects.owners)
             return
         if fields.values:
             for name in fields.labels:
-                self.found.update(map(objects.owners.__getitem__, _with_secret_label(objects.values, name)))
+                self._found.update(map(objects.owners.__getitem__, _with_secret_label(objects.values, name)))
         if len(objects.values) > FEW:
             self._columns(names, fields, objects, within)
             return
@@ -158,34 +175,35 @@ class _Screening:
             self._object(names, fields, list(each.values()), owner, within)
 
     def _columns(self, names: tuple[str, ...], fields: Fields, objects: _Values, within: str) -> None:
-        owners = objects.owners
         columns = zip(*map(dict.values, objects.values), strict=True)
-        for name, each, column in zip(names, fields.each, columns, strict=False):
+        for at, (name, each, column) in enumerate(zip(names, fields.each, columns, strict=False)):
             kinds = set(map(type, column))
             if each.is_named and not (each.is_only_place and kinds <= NESTED):
-                some = (owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
-                self._add_named(some, fields)
+                owners = self._of_field(objects.owners, at, fields)
+                self._found.update(owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
             elif kinds == _TEXT:
-                self._add(column, owners)
+                if harmless.may_have_suspects(column):
+                    self._texts.add(column, self._of_field(objects.owners, at, fields))
             elif not kinds <= SCALARS:
+                owners = self._of_field(objects.owners, at, fields)
                 self._below[holder_of(holder_below(within, name)), each.is_custom].add(column, owners)
 
     def _object(self, names: tuple[str, ...], fields: Fields, values: list[Any], owner: int, within: str) -> None:
         kinds = list(map(type, values))
         if not EXAMINABLE.issuperset(kinds):
-            self.found.add(owner)
+            self._found.add(owner)
             return
         for at in fields.named:
             if fields.each[at].is_only_place and kinds[at] in NESTED:
                 continue
             if not _is_empty(values[at]):
-                self._add_named((owner,), fields)
-            kinds[at] = type(None)  # so that nothing below looks at the value
-        texts = list(compress(values, map(is_, kinds, repeat(str))))
-        self._texts.add(texts, repeat(owner, len(texts)))
+                self._found.add(owner + self._offset(at, fields))
+            kinds[at] = type(None)  # what follows skips the value, as its name has decided
+        texts = list(compress(range(len(kinds)), map(is_, kinds, repeat(str))))
+        self._texts.add(map(values.__getitem__, texts), (owner + self._offset(at, fields) for at in texts))
         for at in compress(range(len(kinds)), map(NESTED.__contains__, kinds)):
             holder = "" if at in fields.plain else holder_of(holder_below(within, names[at]))
-            self._below[holder, fields.each[at].is_custom].add((values[at],), (owner,))
+            self._below[holder, fields.each[at].is_custom].add((values[at],), (owner + self._offset(at, fields),))
 
 
 def _parts(texts: Sequence[str]) -> Iterator[slice]:

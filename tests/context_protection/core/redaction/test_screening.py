@@ -74,6 +74,7 @@ def as_object(elements: list[Any]) -> dict[str, Any]:
 @example({"garage": [{"definition": {"name": "Spare"}, "value": "the door code is 4711"}] * 5}, Visibility())
 @example({"garage": [{"definition": {"name": "Spare"}, "value": '{"doorCode":"1234"}'}] * 9}, Visibility())
 @example({"garage": [{"definition": {"name": "Spare"}, "value": 4711}] * 5}, Visibility(reveal=frozenset({"Spare"})))
+@example([{"id": 1}] * 3 + [{"notes": "left 1"}] * 9 + [{"notes": "the door code is 4711"}], Visibility())
 @example({"smartLock": [{"code": 4711}] * 5}, Visibility())
 @example({"smartLock": [{"code": 4711}] * 9}, Visibility())
 @example({"customFields": [{"code 1": "x71y"}] * 5}, Visibility())
@@ -85,14 +86,17 @@ def test_the_same_is_found_as_by_searching_each_element(value: Any, visibility: 
 
 
 @pytest.mark.parametrize("count", [5, 9])
-def test_rows_with_nothing_but_a_field_of_a_secrets_name_are_not_searched_whole(count: int):
-    rows = [{"id": n, "token": f"pin: 471{n}", "notes": "left of the mill"} for n in range(count)]
+def test_only_the_fields_that_may_hold_something_are_searched(count: int):
+    rows: list[dict[str, Any]] = [
+        {"id": n, "token": f"pin: 471{n}", "notes": "left of the mill", "guest": {"age": n}} for n in range(count)
+    ]
     rows[1] |= {"notes": "the door code is 4711"}
     rows[2] |= {"token": None}
     rows[3] |= {"guest": {"pin": "9911"}}
+    rows[4] |= {"token": "", "label": "Door code", "value": "4711"}
     found = suspects(rows, within="", custom=False)
-    assert found.others == {1, 3}
-    assert found.named == {*range(count)} - {1, 2, 3}
+    assert found.whole == {4}
+    assert found.fields == {0: {1}, 1: {1, 2}, 3: {1, 3}} | {n: {1} for n in range(5, count)}
 
 
 # Everything that decides whether a text has a term: words, their borders, and what folding changes.
