@@ -1,6 +1,7 @@
 """Hostile payloads for the laws: every kind of JSON value, text of every script, sizes around the cap."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -94,10 +95,10 @@ def lists(draw: st.DrawFn) -> list[dict[str, Any]]:
     return drawn
 
 
-def longest_path(value: Any) -> int:
-    """Characters of the names from the root to the deepest value: they stand twice in a part, and cannot be divided."""
+def longest_path(value: Any, size: Callable[[str], int] = len) -> int:
+    """The `size` of the names from the root to the deepest value: they stand twice in a part, and cannot be divided."""
     if isinstance(value, dict):
-        return max((len(name) + longest_path(below) for name, below in value.items()), default=0)
+        return max((size(name) + longest_path(below, size) for name, below in value.items()), default=0)
     if isinstance(value, list):
-        return max(map(longest_path, value), default=0)
+        return max((longest_path(below, size) for below in value), default=0)
     return 0
