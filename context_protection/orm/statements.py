@@ -68,8 +68,8 @@ def _select(
     if most is None and _only_filters(query):
         with suppress(FullResultSet):  # Django knows that all rows match, and leaves the conditions out
             conditions, parameters = query.get_compiler(queryset.db).compile(query.where)
-            before, behind = _around_conditions(model, queryset.db, columns, order)
-            return f"{before}{conditions}{behind}", parameters
+            before, after = _around_conditions(model, queryset.db, columns, order)
+            return f"{before}{conditions}{after}", parameters
     compiler: Any = queryset.order_by(*order).values_list(*columns)[:most].query.get_compiler(queryset.db)
     sql, parameters = compiler.as_sql()
     return sql, parameters
@@ -86,14 +86,14 @@ def _only_filters(query: Query) -> bool:
 def _around_conditions(
     model: type[Model], database: str, columns: tuple[str, ...], order: tuple[str, ...]
 ) -> tuple[str, str]:
-    """What a statement with these columns and this order has before and behind its conditions."""
+    """The SQL before and after the conditions of a statement with these columns and this order."""
     first = model._meta.pk_fields[0].attname
     rows = model._default_manager.using(database).filter(**{f"{first}__isnull": False})
     conditions, _ = rows.query.get_compiler(database).compile(rows.query.where)
     sql, parameters = rows.order_by(*order).values_list(*columns).query.get_compiler(database).as_sql()
     assert not parameters, "only the conditions of a statement have parameters"
-    before, behind = sql.split(f" WHERE {conditions}")
-    return f"{before} WHERE ", behind
+    before, after = sql.split(f" WHERE {conditions}")
+    return f"{before} WHERE ", after
 
 
 @lru_cache(maxsize=4096)

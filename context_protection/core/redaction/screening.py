@@ -108,9 +108,9 @@ class _Screening:
             else:
                 self._found.update(some.owners)
 
-    def _add(self, texts: Sequence[str], owners: Sequence[int]) -> None:
+    def _add(self, texts: Sequence[str], owners: Sequence[int], offset: int = 0) -> None:
         if harmless.may_have_suspects(texts):
-            self._texts.add(texts, owners)
+            self._texts.add(texts, self._moved(owners, offset))
 
     def suspects(self) -> Suspects:
         whole = {owner for owner in self._found if owner < self._count}
@@ -126,9 +126,8 @@ class _Screening:
         means."""
         return 0 if self._is_below or (fields.values and fields.labels) else self._count * (place + 1)
 
-    def _of_field(self, owners: Sequence[int], place: int, fields: Fields) -> Sequence[int]:
-        """The owners of the objects' values in the field at this place."""
-        offset = self._offset(place, fields)
+    def _moved(self, owners: Sequence[int], offset: int) -> Sequence[int]:
+        """The owners, with `offset` added to each."""
         if offset and len(owners) == self._count:  # all elements, in order
             return range(offset, offset + self._count)
         return [owner + offset for owner in owners] if offset else owners
@@ -177,16 +176,15 @@ class _Screening:
     def _columns(self, names: tuple[str, ...], fields: Fields, objects: _Values, within: str) -> None:
         columns = zip(*map(dict.values, objects.values), strict=True)
         for at, (name, each, column) in enumerate(zip(names, fields.each, columns, strict=False)):
-            kinds = set(map(type, column))
+            kinds, offset = set(map(type, column)), self._offset(at, fields)
             if each.is_named and not (each.is_only_place and kinds <= NESTED):
-                owners = self._of_field(objects.owners, at, fields)
+                owners = self._moved(objects.owners, offset)
                 self._found.update(owner for value, owner in zip(column, owners, strict=True) if not _is_empty(value))
             elif kinds == _TEXT:
-                if harmless.may_have_suspects(column):
-                    self._texts.add(column, self._of_field(objects.owners, at, fields))
+                self._add(column, objects.owners, offset)
             elif not kinds <= SCALARS:
-                owners = self._of_field(objects.owners, at, fields)
-                self._below[holder_of(holder_below(within, name)), each.is_custom].add(column, owners)
+                holder = holder_of(holder_below(within, name))
+                self._below[holder, each.is_custom].add(column, self._moved(objects.owners, offset))
 
     def _object(self, names: tuple[str, ...], fields: Fields, values: list[Any], owner: int, within: str) -> None:
         kinds = list(map(type, values))

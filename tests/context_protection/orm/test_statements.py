@@ -1,4 +1,4 @@
-"""Statements of which only the conditions are compiled are those that Django itself would compile."""
+"""A list's statement is the one that Django compiles, although Django compiles only its conditions."""
 
 from typing import Any
 
