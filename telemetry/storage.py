@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from django.db import DatabaseError, DataError, IntegrityError, connection, transaction
 
-from telemetry import counters, feed, withheld_counts
+from telemetry import counters, feed, log_stream, withheld_counts
 from telemetry.bulk_rows import BulkRows
 from telemetry.decisions import log_decision
 from telemetry.figure import Figure
@@ -78,8 +78,9 @@ def store(calls: Sequence[PendingCall]) -> StoreResult:
         stored, database_error = _insert(sound)
     finally:
         release_connection()
-    for call in sound:
-        _count_and_log(call)
+    with log_stream.stderr.together():
+        for call in sound:
+            _count_and_log(call)
     feed.publish(sound)
     for item in calls:
         _finish(item)

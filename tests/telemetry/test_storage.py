@@ -4,11 +4,15 @@ import logging
 from datetime import UTC, datetime
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from telemetry import recorder
+from telemetry import log_stream, recorder
+from telemetry.bulk_rows import AT_ONCE
 from telemetry.models import TelemetryRecord
-from telemetry.storage import put_right
+from telemetry.storage import put_right, store
 from tests.telemetry.examples import NOON, a_call, a_summary, stored
+from tests.telemetry.test_log_stream import Target
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +69,34 @@ def test_odd_values_are_put_right_and_counted(wrong, right):
     row = TelemetryRecord.objects.get()
     assert {name: getattr(row, "created_at" if name == "at" else name) for name in right} == right
     assert recorder.state().corrected == 1
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="Postgres copies the rows")
+@pytest.mark.parametrize("count", [0, 1, AT_ONCE - 1, AT_ONCE, 3 * AT_ONCE + 5])
+def test_many_calls_are_stored_with_few_statements(count: int):
+    with CaptureQueriesContext(connection) as queries:
+        stored(*(a_call(request_id=f"req-{number}", latency_ms=number) for number in range(count)))
+    assert list(TelemetryRecord.objects.order_by("pk").values_list("request_id", "latency_ms")) == [
+        (f"req-{number}", number) for number in range(count)
+    ]
+    written = [query for query in queries if TelemetryRecord._meta.db_table in query["sql"]]
+    assert len(written) <= count // AT_ONCE + 1
+
+
+def test_calls_beside_one_that_cannot_be_stored_are_stored_once():
+    calls = [a_call(item_count=number, caller="\ud800" if number == 40 else "ops-bot") for number in range(50)]
+    result = store(calls)
+    assert (result.stored, result.dropped, result.last_error) == (49, 1, "UnicodeEncodeError")
+    assert TelemetryRecord.objects.count() == 49
+    assert set(TelemetryRecord.objects.values_list("item_count", flat=True)) == {*range(50)} - {40}
+
+
+def test_lines_of_a_batch_are_written_together(monkeypatch: pytest.MonkeyPatch):
+    target = Target()
+    monkeypatch.setattr(log_stream.stderr, "_target", target)
+    stored(a_summary(), a_summary())
+    (written,) = target.writes
+    assert [line.count("oversized answer reduced") for line in written.splitlines()] == [1, 1]
 
 
 def test_an_oversized_answer_leaves_a_line_in_the_log(caplog):

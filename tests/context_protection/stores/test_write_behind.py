@@ -8,10 +8,11 @@ from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from context_protection.core.cursors import NewSnapshot, Sealer, Snapshot, SnapshotOrigin, Snapshots
 from context_protection.core.errors import StoreUnavailable
-from context_protection.stores.table_snapshots import TableSnapshots
+from context_protection.stores.table_snapshots import AT_ONCE, TableSnapshots
 from context_protection.stores.write_behind import WriteBehindSnapshots
 from tests.servers import until
 
@@ -53,6 +54,33 @@ def test_what_waits_is_written_when_the_process_ends():
     assert TableSnapshots().blocks(kept, [1]) == [b"more rows"]
     after = store.put(snapshot_taken(time.time()))
     assert TableSnapshots().get(after.id) == after, "and from then on at once"
+
+
+@pytest.mark.django_db
+def test_a_batch_is_written_with_few_statements(behind: WriteBehindSnapshots):
+    """Whatever the sizes: large rows are written one by one."""
+    sizes = [10, 20_000, 100, 3_000, 17_000] * 5
+    kept = [behind.put(snapshot_taken(time.time()), [bytes([n]) * size, b"more"]) for n, size in enumerate(sizes)]
+    with CaptureQueriesContext(connection) as queries:
+        behind.flush()
+    found = [TableSnapshots().get(each.id) for each in kept]
+    assert found == kept
+    assert [TableSnapshots().blocks(each, [1, 2]) for each in kept] == [
+        [bytes([n]) * size, b"more"] for n, size in enumerate(sizes)
+    ]
+    written = [query["sql"] for query in queries if "INSERT" in query["sql"]]
+    assert len(written) == 90 // AT_ONCE + 1
+    assert written[-1].startswith(f"{90 % AT_ONCE + 10} times:"), "the others are small"
+
+
+@pytest.mark.django_db
+def test_a_snapshot_that_was_written_before_is_written_again_with_others(behind: WriteBehindSnapshots):
+    first = [behind.put(snapshot_taken(time.time() - 60, str(n))) for n in range(4)]
+    behind.flush()
+    again = [behind.put(replace(each, expires_at=each.expires_at + 60)) for each in first for _ in range(2)]
+    others = [behind.put(snapshot_taken(time.time())) for _ in range(20)]
+    behind.flush()
+    assert [TableSnapshots().get(each.id) for each in [*again, *others]] == [*again, *others]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -123,7 +151,7 @@ def test_one_that_cannot_be_written_takes_no_other_along(caplog: pytest.LogCaptu
 
 
 @pytest.mark.django_db
-def test_batches_of_any_size_are_written_by_the_same_statement(behind: WriteBehindSnapshots):
+def test_batches_of_any_size_are_written_by_two_statements(behind: WriteBehindSnapshots):
     """A connection to SQLite keeps its last 128 statements, with the values that they last had."""
     statements = set()
 
@@ -132,11 +160,11 @@ def test_batches_of_any_size_are_written_by_the_same_statement(behind: WriteBehi
         return execute(sql, *arguments)
 
     with connection.execute_wrapper(note):
-        for size in (1, 2, 5):
+        for size in (1, 2, 3, 5, 9):
             kept = [behind.put(snapshot_taken(time.time()), [b"more rows"] * size) for _ in range(size)]
             behind.flush()
             assert [TableSnapshots().blocks(each, [size]) for each in kept] == [[b"more rows"]] * size
-    assert len([each for each in statements if each.startswith("INSERT")]) == 1
+    assert len([each for each in statements if each.startswith("INSERT")]) == 2
 
 
 @pytest.mark.django_db
