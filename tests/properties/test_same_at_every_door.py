@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.policy import DEFAULTS
@@ -91,6 +91,7 @@ def test_rest_and_mcp_give_the_same_envelope(doors: Doors, call: tuple[str, dict
     by_address = doors.rest(operation, arguments)
     by_tool = doors.mcp(operation, arguments)
     by_post = doors.post(operation, arguments)
+    assume_in_time(by_address, by_tool, by_post)
     assert comparable(by_address) == comparable(by_tool) == comparable(by_post)
 
 
@@ -104,6 +105,7 @@ def test_a_resource_is_the_same_envelope_as_its_tools_answer(doors: Doors, call:
     if "error" in by_tool:
         by_tool["error"].pop("reason")  # a protocol error has no place for it
         by_uri["error"]["data"].pop("uri", None)  # said of what is missing
+    assume_in_time(by_tool, by_uri)
     assert comparable(by_uri) == comparable(by_tool)
 
 
@@ -130,6 +132,11 @@ def test_the_preview_of_either_door_leads_to_the_same_record(doors: Doors):
     by_uri = crawler.record(doors.resource, "get_booking", {"id": 43000003})
     assert by_rest == by_tool == by_uri == crawler.by_sections(doors.mcp, "get_booking", {"id": 43000003})
     assert by_uri == crawler.by_sections(doors.resource, "get_booking", {"id": 43000003})
+
+
+def assume_in_time(*answers: dict[str, Any]) -> None:
+    """A search that took too long, as on a machine that stalls, ends early, so that its answer depends on the time."""
+    assume(all("error" in answer or crawler.ours(answer).get("complete", True) for answer in answers))
 
 
 def comparable(answer: dict[str, Any]) -> dict[str, Any]:
