@@ -17,8 +17,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 MUTATION := $(VENV)/mutation
 SUITES := tests/conformance
 CLIENTS := tests/e2e/typescript
-# A file's tests share its servers, and files are begun in the order of tests/conftest.py.
-PROCESSES := --numprocesses auto --dist loadfile --no-loadscope-reorder
+# A file's tests share its servers, and files are begun in the order of tests/conftest.py. A process that ends, because of a
+# test that hangs or crashes, is not replaced: the next one would begin with the same test.
+PROCESSES := --numprocesses auto --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 # Each process would compile all test files anew, half a minute of its time, where an image says to keep no bytecode.
 test quick smoke: export PYTHONDONTWRITEBYTECODE :=
 

@@ -17,6 +17,7 @@ def masked(operation: str, value: Mapping[str, Any]) -> Masked:
     """The JSON value with a mark in place of each secret. A secret is recognised by its name, its label, its text, the
     operation's schema, the form of a known kind of token, or the policy."""
     hidden: list[Hidden] = []
+    operation = catalogue.current_name(operation)
     visibility = Visibility(withheld=policies.last_policy_for(operation).withheld)
     rules = {**dict.fromkeys(_asking(operation, visibility), POLICY), **dict.fromkeys(_passwords(operation), PASSWORD)}
     without_passwords = {

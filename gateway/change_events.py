@@ -93,5 +93,6 @@ def words_for(instance: models.Model) -> str:
 
 
 def label_of(instance: models.Model, name: str) -> str:
-    known = {field.attname: str(getattr(field, "verbose_name", name)) for field in instance._meta.concrete_fields}
+    fields = (*instance._meta.concrete_fields, *instance._meta.many_to_many)
+    known = {field.attname: str(getattr(field, "verbose_name", name)) for field in fields}
     return known.get(name, name)

@@ -16,7 +16,8 @@ KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class Environment(environ.Env):  # type: ignore[misc]
-    """Raises ImproperlyConfigured for a value of the wrong type: a misspelt switch does not count as off."""
+    """Raises ImproperlyConfigured for a value of the wrong type: a misspelt switch does not count as off. A list is
+    separated by commas; spaces around its values and empty values are left out."""
 
     def get_value(self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, **more: Any) -> Any:
         text = os.environ.get(var, "")
@@ -25,9 +26,10 @@ class Environment(environ.Env):  # type: ignore[misc]
         if cast is bool and text.lower() not in SWITCHES:
             raise _invalid(var, text, bool)
         try:
-            return super().get_value(var, cast=cast, default=default, **more)
+            value = super().get_value(var, cast=cast, default=default, **more)
         except ValueError:
             raise _invalid(var, text, cast) from None
+        return [each.strip() for each in value if each.strip()] if cast is list else value
 
 
 def _invalid(name: str, text: str, kind: Any) -> ImproperlyConfigured:

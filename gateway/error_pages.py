@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib import admin
-from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
+from django.core.exceptions import DisallowedHost, RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 
 from context_protection.core.budget import dumps
@@ -61,18 +61,26 @@ def no_such_address() -> UnknownOperation:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler400: mostly a Host that is not in ALLOWED_HOSTS, or a form that is too large."""
-    if isinstance(exception, RequestDataTooBig | TooManyFieldsSent | TooManyFilesSent):
-        document = too_large_a_form(exception).document()
-        return HttpResponse(dumps(document), status=400, content_type="application/json")
-    error = InvalidArgument(
-        "This server does not accept the request.",
-        reason="bad_request",
-        parameter="Host",
-        value=request.META.get("HTTP_HOST", ""),
-        expected="one of ALLOWED_HOSTS",
-        suggestion="Add the host to ALLOWED_HOSTS, or connect by a name that is in it.",
-    )
+    """handler400: a Host that is not in ALLOWED_HOSTS, a form that is too large or malformed, or a forbidden lookup in
+    the query of an admin page."""
+    match exception:
+        case RequestDataTooBig() | TooManyFieldsSent() | TooManyFilesSent():
+            error = too_large_a_form(exception)
+        case DisallowedHost():
+            error = InvalidArgument(
+                "This server does not accept the request.",
+                reason="bad_request",
+                parameter="Host",
+                value=request.META.get("HTTP_HOST", ""),
+                expected="one of ALLOWED_HOSTS",
+                suggestion="Add the host to ALLOWED_HOSTS, or connect by a name that is in it.",
+            )
+        case _:
+            error = InvalidArgument(
+                "The request is malformed or not allowed.",
+                reason="bad_request",
+                suggestion="Check the address and the form.",
+            )
     return HttpResponse(dumps(error.document()), status=400, content_type="application/json")
 
 
@@ -153,7 +161,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def key_needed(request: HttpRequest, error: NotAuthenticated) -> HttpResponse:
     """401 for a page that is not public."""
-    login = f"{settings.LOGIN_URL}?next={quote(request.path)}"
+    login = f"{settings.LOGIN_URL}?next={quote(request.get_full_path())}"
     sentence = f'<a href="{login}">Log in as staff</a>, or send a key: Authorization: Bearer &lt;key&gt;.'
     response = answer_page(request, error, "Log in to see this page", sentence, is_page=True)
     response["WWW-Authenticate"] = CHALLENGE

@@ -187,7 +187,7 @@ if CACHE_MB < 0:
 # -- Credentials of upstreams -----------------------------------------------------------------------
 
 # The first key encrypts; all of them and SECRET_KEY decrypt (gateway/upstreams/auth/vault.py).
-CREDENTIAL_KEYS = [key.strip() for key in env.list("CREDENTIAL_KEYS", default=[])]
+CREDENTIAL_KEYS = env.list("CREDENTIAL_KEYS", default=[])
 if any(len(key) < 32 for key in CREDENTIAL_KEYS):
     raise ImproperlyConfigured(
         "CREDENTIAL_KEYS has a key of fewer than 32 characters: credentials could be guessed. "
@@ -217,7 +217,7 @@ MCP_SERVERS_FILE = env.str("MCP_SERVERS_FILE", default="")
 
 # -- Projects ---------------------------------------------------------------------------------------
 
-PROJECT_ROOTS = [root.strip() for root in env.list("PROJECT_ROOTS", default=[])]
+PROJECT_ROOTS = env.list("PROJECT_ROOTS", default=[])
 if relative := [root for root in PROJECT_ROOTS if not Path(root).is_absolute()]:
     raise ImproperlyConfigured(
         f"PROJECT_ROOTS has {relative[0]!r}; expected absolute paths, separated by commas, such as /srv/code."

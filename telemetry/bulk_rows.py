@@ -23,9 +23,9 @@ class BulkRows:
     def insert(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Inserts rows of values in the order of the columns: by COPY on Postgres, by few statements elsewhere. Call it
         in a transaction: if a row cannot be inserted, those before it may be."""
-        names = ", ".join(self.columns)
         with connection.cursor() as cursor:
             if connection.vendor == "postgresql":
+                names = ", ".join(self.columns)
                 with connection.wrap_database_errors, cursor.copy(f"COPY {self.table} ({names}) FROM STDIN") as copy:
                     for row in rows:
                         copy.write_row(row)

@@ -1,10 +1,10 @@
-"""Deletes the telemetry of a caller, or removes a text from all telemetry."""
+"""Deletes the telemetry of a caller, or what telemetry mentions of somebody."""
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Q
 
 from telemetry.models import CallArguments, Rollup, TelemetryRecord
 from telemetry.rollups import marks
@@ -39,17 +39,29 @@ def _delete_some(caller: str) -> list[object]:
     return list(found)
 
 
-def forget_text(text: str) -> Forgotten:
-    """Deletes all arguments that mention the text in any case. Clears the error message and argument names of calls
-    that mention it there; their figures stay."""
-    wanted = text.casefold()
-    found = [each.pk for each in CallArguments.objects.iterator(chunk_size=500) if wanted in _written(each).casefold()]
-    for start in range(0, len(found), BATCH):
-        CallArguments.objects.filter(pk__in=found[start : start + BATCH]).delete()
-    mentioned = Q(error_message__icontains=text) | Q(argument_names__icontains=text)
-    records = TelemetryRecord.objects.filter(mentioned).update(error_message="", argument_names="")
-    return Forgotten(records, len(found))
+def forget_mentions(is_mention: Callable[[str], bool]) -> Forgotten:
+    """Deletes the arguments for whose text `is_mention` is true. Clears the error message and argument names of calls
+    with a mention there; their figures stay. Reads every stored text, because a database compares letters beyond
+    ASCII by rules of its own."""
+    arguments = CallArguments.objects.iterator(chunk_size=500)
+    found = [each.pk for each in arguments if is_mention(_written(each))]
+    for some in _batches(found):
+        CallArguments.objects.filter(pk__in=some).delete()
+    records = _with_mention(is_mention)
+    for some in _batches(records):
+        TelemetryRecord.objects.filter(pk__in=some).update(error_message="", argument_names="")
+    return Forgotten(len(records), len(found))
 
 
 def _written(row: CallArguments) -> str:
     return f"{json.dumps([row.names, row.values, row.hidden], ensure_ascii=False)} {row.answer}"
+
+
+def _with_mention(is_mention: Callable[[str], bool]) -> list[int]:
+    texts = TelemetryRecord.objects.exclude(error_message="", argument_names="").order_by()
+    rows = texts.values_list("pk", "error_message", "argument_names").iterator(chunk_size=BATCH)
+    return [pk for pk, message, names in rows if is_mention(message) or is_mention(names)]
+
+
+def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (numbers[start : start + BATCH] for start in range(0, len(numbers), BATCH))

@@ -77,16 +77,18 @@ def record_if_new(
         return record(kind=kind, subject=subject, before=known or "", after=after, summary=summary, at=None, **others)
 
 
-def actor_of(pid: int) -> str:
-    """The actor of a process's breaker events. Each process has its own breakers."""
-    return f"process {pid}"
+def actor_of(host: str, pid: int) -> str:
+    """The actor of a process's breaker events. Each process has its own breakers. In a container, the
+    first process is always number 1."""
+    return f"process {pid} on {host}"
 
 
-def end_breakers(pid: int, *, since: datetime, at: datetime) -> None:
-    """Records as closed the breakers that an ended process left open. It ran from `since` to `at`. Blocks."""
-    actor = actor_of(pid)
+def end_breakers(actor: str, *, since: datetime, at: datetime) -> None:
+    """Records as closed the breakers that an ended process (`actor`) left open. It ran from `since` to `at`. Events of
+    earlier versions do not have its host. Blocks."""
     newest: dict[str, Event] = {}
-    for event in Event.objects.filter(kind=EventKind.BREAKER, actor=actor, at__gte=since):
+    actors = (actor, actor.partition(" on ")[0])
+    for event in Event.objects.filter(kind=EventKind.BREAKER, actor__in=actors, at__gte=since):
         newest.setdefault(event.subject, event)
     for name, event in newest.items():
         if event.after == Event.OPEN:
@@ -96,7 +98,7 @@ def end_breakers(pid: int, *, since: datetime, at: datetime) -> None:
                 at=max(at, event.at),
                 subject_type=event.subject_type,
                 subject=name,
-                actor=actor,
+                actor=event.actor,
                 before=Event.OPEN,
                 after=Event.CLOSED,
             )

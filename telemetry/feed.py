@@ -29,11 +29,11 @@ logger = logging.getLogger(__name__)
 
 
 class Feed:
-    """Used by one thread at a time, the writer. A flag in the cache says whether anybody watches; it is read at most
-    once a second."""
+    """`publish` is used by one thread at a time, the writer. A flag in the cache says whether anybody watches; it is
+    read at most once a second, and at once after `look`."""
 
     def __init__(self) -> None:
-        self._is_watched = False
+        self._is_watched = self._must_look = False
         self._look_at = 0.0  # when to read the flag again
 
     def publish(self, calls: Sequence[Measurement]) -> None:
@@ -46,14 +46,26 @@ class Feed:
             self._is_watched, self._look_at = False, time.monotonic() + REST_SECONDS
             logger.warning("calls not sent to the live tail", extra={"error": type(error).__name__})
 
+    def look(self) -> None:
+        """Makes the next `publish` read the flag. Any thread may call it."""
+        self._must_look = True
+
     def _somebody_watches(self) -> bool:
         now = time.monotonic()
-        if now >= self._look_at:
+        if self._must_look or now >= self._look_at:
+            self._must_look = False  # before the flag is read, so that a later `look` is not lost
             self._is_watched, self._look_at = bool(cache.get(FLAG)), now + LOOK_SECONDS
         return self._is_watched
 
 
-publish = Feed().publish
+_feed = Feed()
+publish = _feed.publish
+
+
+async def watch() -> None:
+    """Says for FLAG_SECONDS that somebody watches. This process knows it at once, the others within LOOK_SECONDS."""
+    await cache.aset(FLAG, True, FLAG_SECONDS)
+    _feed.look()
 
 
 def packed(call: Measurement) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.conf import settings
 from django.contrib.auth import get_user
-from django.core.cache import cache
 from django.http import HttpRequest, QueryDict, parse_cookie
 from django.urls import reverse
 from django.utils import timezone
@@ -40,7 +39,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
         address = Address.of(request)
         self._zone = ZoneInfo(address.zone)
         self._tail = Tail(address, time.time())
-        await cache.aset(feed.FLAG, True, feed.FLAG_SECONDS)
+        await feed.watch()
         await self.channel_layer.group_add(feed.GROUP, self.channel_name)
         await self.accept()
         self._frames = asyncio.create_task(self._send_frames())
@@ -68,7 +67,7 @@ class LiveConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # channel
                 if not await sync_to_async(_may_still_see)(self._request):
                     await self.close(NOT_ALLOWED)
                     return
-                await cache.aset(feed.FLAG, True, feed.FLAG_SECONDS)
+                await feed.watch()
                 check_at = now + CHECK_SECONDS
             if self._tail.has_news or now >= pulse_at:
                 await self.send_json(self._tail_frame())

@@ -1,6 +1,7 @@
 """The stream of the log lines: stderr. A thread can send many lines in few writes.
 
-After each write, a thread waits for its turn to run Python again, and interrupts the thread that serves requests.
+During each write, another thread may take over Python. The writing thread then waits for its turn, and interrupts the
+thread that serves requests.
 """
 
 import sys

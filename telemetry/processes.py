@@ -11,6 +11,7 @@
     accuracy   {n, claudeWithin, formulaWithin}
 """
 
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,6 +36,11 @@ def write(process: UUID, **fields: Any) -> None:
     ProcessReport.objects.update_or_create(process=process, defaults={**fields, "seen_at": timezone.now()})
 
 
+def this_host() -> str:
+    """The name of this machine, or the container's, in reports."""
+    return platform.node()[:100]
+
+
 def forget(process: UUID) -> None:
     """Deletes the report of a process that ends."""
     _delete(ProcessReport.objects.filter(process=process))
@@ -51,7 +57,8 @@ def _delete(ended: "QuerySet[ProcessReport]") -> int:
     count = 0
     for report in ended:
         if ProcessReport.objects.filter(pk=report.pk).delete()[0]:
-            events.end_breakers(report.pid, since=report.started_at, at=report.seen_at)
+            actor = events.actor_of(report.host, report.pid)
+            events.end_breakers(actor, since=report.started_at, at=report.seen_at)
             count += 1
     return count
 

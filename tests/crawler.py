@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from context_protection.core import parts, tables
+from context_protection.core import tables
 
 Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 LONGEST_WALK = 5000
@@ -74,8 +74,25 @@ def from_parts(call: Call, operation: str, arguments: Mapping[str, Any]) -> dict
     for part in pages(call, operation, arguments, next_of_record):
         meta = ours(part)
         piece = own(part)
-        whole = piece if whole is None else parts.merge(whole, piece, "", meta.get("continues"))
+        whole = piece if whole is None else merge(whole, piece, "", meta.get("continues"))
     return whole
+
+
+def merge(whole: Any, piece: Any, path: str, continued: str | None) -> Any:
+    """Adds the next part of a record to `whole`. `continued`: the path of the value that the part continues."""
+    if isinstance(whole, str):
+        return whole + piece
+    if isinstance(whole, list):
+        last = f"{path}{len(whole) - 1}"
+        if continued is not None and (continued == last or continued.startswith(f"{last}.")):
+            return [*whole[:-1], merge(whole[-1], piece[0], f"{last}.", continued), *piece[1:]]
+        return [*whole, *piece]
+    if isinstance(whole, dict):
+        merged = dict(whole)
+        for name, value in piece.items():
+            merged[name] = merge(whole[name], value, f"{path}{name}.", continued) if name in whole else value
+        return merged
+    return piece
 
 
 def ours(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,12 @@ def _changed(sender: Any, *, instance: models.Model, history_instance: Any, usin
         return
     user = history_instance.history_user
     by = user.get_username() if user is not None else _command()
-    change = Change(instance, history_instance, how, by, differences)
+    tell(Change(instance, history_instance, how, by, differences), using)
+
+
+def tell(change: Change, using: str | None = None) -> None:
+    """Passes a change to the listeners once it is committed. The histories pass theirs; other code calls this only for
+    changes that no history has, such as those of many-to-many fields."""
     for listener in _listeners:
         transaction.on_commit(partial(listener, change), using=using, robust=True)
 

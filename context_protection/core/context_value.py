@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class ContextValue(Generic[T]):
-    """A context manager: within its block, the variable has the value, which it returns. Every call enters five of
+    """A context manager: within its block, the variable has the value, which it returns. Every call enters four of
     them, and a generator with @contextmanager takes three times as long."""
 
     __slots__ = ("_token", "_value", "_variable")

@@ -361,7 +361,7 @@ def _expired() -> InvalidCursor:
     return invalid_cursor("cursor_expired", "", "The cursor has expired.")
 
 
-NEW_HANDLE = "Call the list whose rows you want to examine, and set handle to its meta.resultHandle."
+NEW_HANDLE = "Call the list whose rows you want to examine with format=handle, and set handle to its meta.resultHandle."
 
 
 def invalid_handle(handle: str, origin: SnapshotOrigin | None) -> InvalidHandle:
@@ -381,7 +381,12 @@ def invalid_handle(handle: str, origin: SnapshotOrigin | None) -> InvalidHandle:
         parameter="handle",
         value=handle,
         expected="a handle that was issued or used within the last hour",
-        suggestion=f"Call {origin.operation} with {orjson.dumps(origin.arguments).decode()} again; its answer carries "
-        "a new resultHandle.",
+        suggestion=again_for_handle(origin.operation, origin.arguments),
         made_by=origin.operation,
+        made_with=origin.arguments,
     )
+
+
+def again_for_handle(operation: str, arguments: Mapping[str, Any]) -> str:
+    """The suggestion to make a call again, because its result has expired."""
+    return f"Call {operation} with {orjson.dumps(arguments).decode()} again; its answer carries a new resultHandle."

@@ -8,7 +8,7 @@ import difflib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import orjson
@@ -53,7 +53,8 @@ class CallError(Exception):
     traceback.
 
     `parameter`, `value`, `expected` and `suggestion` are shown to the caller, so they never hold internals: no path,
-    SQL, class name or secret. `made_by`, the operation that made the result behind a handle, is not shown.
+    SQL, class name or secret. `made_by` and `made_with`, the operation that made the result behind a handle and its
+    arguments, are not shown.
     """
 
     message: str
@@ -64,6 +65,7 @@ class CallError(Exception):
     suggestion: str = ""
     retry_after: int | None = None
     made_by: str = ""
+    made_with: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     code: ClassVar[int] = INTERNAL
     status: ClassVar[int] = 500

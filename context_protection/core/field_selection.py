@@ -91,6 +91,7 @@ class _Selection:
         self.record, self.shape = record, shape
         self.fields = shape.selectable
         self.chosen: dict[str, Any] = {}
+        self.below: dict[str, dict[str, Any]] = {}  # the values of canonical names with a dot, by their first name
         self.empty = 0
 
     def of(self, names: Sequence[str]) -> WholeRecord:
@@ -102,8 +103,9 @@ class _Selection:
                 self.chosen[name] = self.record[name]
             elif self.shape.section_named(name) in self._sections:
                 self._put_section(self._sections[self.shape.section_named(name)])
-            elif (top := name.partition(".")[0]) in projected:
-                self.chosen.setdefault(top, projected[top])
+            elif (top := name.partition(".")[0]) in projected and self._is_free(top):
+                self.chosen[top] = projected[top]
+        self._join_below()
         return WholeRecord(self.chosen, self.empty)
 
     def _is_path(self, name: str) -> bool:
@@ -112,7 +114,27 @@ class _Selection:
     def _put(self, name: str, value: Any) -> None:
         """Adds a field. A canonical name with a dot gives an object, as a path does."""
         top, _, rest = name.partition(".")
-        self.chosen[top] = {rest: value} if rest else value
+        if not rest:
+            self.chosen[top] = value
+            return
+        below = self.below.setdefault(top, {})
+        below[rest] = value
+        self.chosen.setdefault(top, below)
+
+    def _is_free(self, top: str) -> bool:
+        return top not in self.chosen or self.chosen[top] is self.below.get(top)
+
+    def _join_below(self) -> None:
+        """Joins the values of canonical names with a dot to other values under their first name. They keep their whole
+        name where that has no room for them: `price,price.base` gives {"price":90,"price.base":80}."""
+        for top, below in self.below.items():
+            present = self.chosen[top]
+            if self._is_free(top):
+                continue
+            if isinstance(present, dict) and not present.keys() & below.keys():
+                self.chosen[top] = present | below
+            else:
+                self.chosen |= {f"{top}.{rest}": value for rest, value in below.items()}
 
     def _put_section(self, names: Sequence[str]) -> None:
         section = {name: self._renamed[name] for name in names}
@@ -153,10 +175,15 @@ def _resolved(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> 
 
 
 def _offered(records: Sequence[Mapping[str, Any]], shape: Shape) -> list[str]:
-    """The names that an error may suggest: canonical names, sections, and the names in the first record."""
+    """The names that an error may suggest: canonical names, sections, and the names in the first record; without those
+    that `fields` would read as other names."""
     upstream = (key for record in records[:1] for key in record)
     offered = dict.fromkeys([*shape.fields, *shape.section_names, *sorted(upstream)])
-    return [each for each in offered if not is_secret(each)]
+    return [each for each in offered if _is_offered(each)]
+
+
+def _is_offered(name: str) -> bool:
+    return names_in(_listed(name)) == [name] and not is_secret(name)
 
 
 def _exists(name: str, records: Sequence[Mapping[str, Any]], shape: Shape) -> bool:
@@ -179,7 +206,7 @@ def _unknown_field(
 ) -> InvalidArgument:
     """`found`: the resolved names, None for those that do not exist."""
     valid = _offered(records, shape)
-    known = [*valid, *(each for each in shape.known if not is_secret(each))]
+    known = [*valid, *filter(_is_offered, shape.known)]
     name = next(name for name, same in zip(names, found, strict=True) if same is None)
     corrected = [same or nearest(each, known) for each, same in zip(names, found, strict=True)]
     instead = ",".join(dict.fromkeys(each for each in corrected if each))

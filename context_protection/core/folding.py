@@ -7,7 +7,7 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 ACCENTED, PLAIN = "ØŁĐ", "OLD"  # Unicode does not decompose these into a letter and an accent
 
 
-def fold(text: str) -> str:
+def fold_for_search(text: str) -> str:
     """`text` without case, in any script, and without accents. Does not use casefold, because Postgres has no
     equivalent; the result differs in a few letters, such as the Turkish dotted I."""
     folded = text.lower().upper()

@@ -6,14 +6,20 @@ Models cannot count, add or filter long lists reliably; the source of the list c
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from context_protection.core.errors import shown
 from context_protection.core.payloads import RowOptions, Rows
 from context_protection.core.query import aggregation, conditions, currencies, empty
-from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Reduction
-from context_protection.core.query.conditions import Conditions
+from context_protection.core.query.aggregation import NUMERIC, Aggregation, GroupKey, GroupMetric, Reduction
+from context_protection.core.query.columns import Type
+from context_protection.core.query.conditions import Conditions, Op
 from context_protection.core.query.queryable import Queryable
 from context_protection.core.query.words import SearchWords
 from context_protection.core.rows import Loaded, MemoryRows
 
+TEXTS = (
+    "the values are texts, so they are neither added up nor compared with numbers. Call with format=handle, and use "
+    "TRY_CAST(… AS DECIMAL(18,2)) in result_query."
+)
 AS_GROUPS = RowOptions(key="groups", condensable=False)
 
 
@@ -25,9 +31,10 @@ def run(rows: Rows, arguments: Mapping[str, Any], search: str | None = None) -> 
     requested = aggregation.parse(arguments["aggregate"], rows.queryable) if "aggregate" in arguments else None
     words = None if search is None else SearchWords.of(search)
     chosen = _chosen(rows, wanted or Conditions(), words)
-    if not requested and _notes_amounts_itself(chosen, rows, wanted or Conditions()):
+    notes = _notes_on_texts(wanted or Conditions(), requested)
+    if not requested and not notes and _notes_amounts_itself(chosen, rows, wanted or Conditions()):
         return cast(Rows, chosen)
-    notes = _notes_on_amounts(rows, wanted or Conditions(), words)
+    notes += _notes_on_amounts(rows, wanted or Conditions(), words)
     if requested:
         return _groups(chosen, requested, notes)
     return chosen.with_notes(notes) if notes or chosen.compared else cast(Rows, chosen)
@@ -37,6 +44,16 @@ def _chosen(rows: Queryable, wanted: Conditions, words: SearchWords | None) -> Q
     """The rows that match. The conditions come first: a database can check them without reading whole rows."""
     matching = cast(Queryable, rows.filtered(wanted)) if len(wanted) else rows
     return cast(Queryable, matching.searched(words)) if words else matching
+
+
+def _notes_on_texts(wanted: Conditions, requested: Aggregation | None) -> list[str]:
+    """A note on undeclared fields that the query takes for numbers, and that hold only texts, such as prices."""
+    compared = (each.column for each in wanted if each.type is Type.NUMBER and each.op is not Op.ISNULL)
+    metrics = requested.metrics if requested else ()
+    measured = (each.column for each in metrics if each.column and each.reduction in NUMERIC)
+    undeclared = (each for each in (*compared, *measured) if each.type is Type.ANY)
+    names = dict.fromkeys(str(shown(each.name)) for each in undeclared if each.sampled in (Type.TEXT, Type.MOMENT))
+    return [f"{', '.join(names)}: {TEXTS}"] if names else []
 
 
 def _notes_amounts_itself(chosen: Queryable, rows: Queryable, wanted: Conditions) -> bool:

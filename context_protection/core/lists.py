@@ -58,7 +58,7 @@ def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapsh
         opening = rows.open()
         if opening.total == 0 and (notes := list_queries.about_no_rows(source, request.arguments, request.search)):
             opening = replace(opening, note={**opening.note, "notes": [*opening.note.get("notes", ()), *notes]})
-        if not policy.pagination and (complete := _unpaged(rows, opening, request, policy)):
+        if not policy.pagination and (complete := _unpaged(rows, opening, request, policy, snapshots)):
             return complete
         place = _first_place(rows, opening, size, request, policy)
     return _Pager(place, rows.shape, request, policy, snapshots).envelope()
@@ -67,19 +67,27 @@ def answer(rows: Rows, request: AnswerRequest, policy: Policy, snapshots: Snapsh
 # -- With paging switched off -----------------------------------------------------------------------
 
 
-def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy) -> Envelope | None:
-    """All rows as upstream sent them, without `meta`: what callers got before paging existed. None if the caller pages
-    or chose a format, if the rows are not upstream's, or if they are too many; the list then comes in pages."""
+def _unpaged(
+    rows: Rows, opening: Opening, request: AnswerRequest, policy: Policy, snapshots: Snapshots
+) -> Envelope | None:
+    """All rows as upstream sent them: what callers got before paging existed. There is no `meta` unless it says more
+    than the time of the rows. None if the caller pages or chose a format, if the rows are not upstream's, or if they
+    are too many; the list then comes in pages."""
     if request.limit is not None or request.pages or request.format or not rows.options.condensable:
         return None
     page = rows.page(opening.plan, None, None, UNPAGED_ROWS)
     if page.more:
         return None
-    choice = FormRequest(page, policy.hard_cap, request.fields or field_selection.RAW, ITEMS, is_condensed=False)
-    form = page_form(choice, rows.shape, request, policy)
+    chosen = {"fields": request.fields or field_selection.RAW, "format": ITEMS, "limit": None, "condensed": False}
+    place = _PagePlace(page, UNPAGED_ROWS, policy.hard_cap, opening, rows.options, None, chosen)
+    form = page_form(place.form_request, rows.shape, request, policy)
     body = render_plain({rows.options.key: form.rows}, policy, request.operation)
     if len(form.rows) < len(page.positions) or not body.fits(policy):
         return None
+    withheld = withheld_in_body(body.data, form.rows)
+    if withheld or opening.beside or page.beside or opening.note.keys() - {"asOf"}:
+        envelope = _Pager(place, rows.shape, request, policy, snapshots).envelope()
+        return envelope if envelope.items == len(form.rows) else None
     chars = page.chars(len(form.rows))
     return Envelope(
         body=body.data,
@@ -91,7 +99,6 @@ def _unpaged(rows: Rows, opening: Opening, request: AnswerRequest, policy: Polic
         total_rows=len(form.rows),
         largest_row_tokens=_formula_of_largest(chars),
         page=1,
-        withheld=withheld_in_body(body.data, form.rows),
     )
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 _SEPARATORS = re.compile(r"[\s_-]")
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
+    """The name in lower case, without spaces, `_` and `-`."""
     return _SEPARATORS.sub("", name).lower()
 
 
 def meant(name: str, names: Iterable[str]) -> str | None:
     """The one of `names` that equals `name` except for case and separators; None if none or several do."""
-    wanted = folded(name)
-    same = {each for each in names if folded(each) == wanted}
+    wanted = fold_name(name)
+    same = {each for each in names if fold_name(each) == wanted}
     return same.pop() if len(same) == 1 else None

@@ -102,20 +102,3 @@ def continues(value: Any, position: Position) -> str | None:
         names.append(str(key))
         value = value[key]
     return ".".join(names) or None
-
-
-def merge(whole: Any, piece: Any, path: str, continued: str | None) -> Any:
-    """Adds the next part to `whole`. Clients do the same; the tests of the laws use this function."""
-    if isinstance(whole, str):
-        return whole + piece
-    if isinstance(whole, list):
-        last = f"{path}{len(whole) - 1}"
-        if continued is not None and (continued == last or continued.startswith(f"{last}.")):
-            return [*whole[:-1], merge(whole[-1], piece[0], f"{last}.", continued), *piece[1:]]
-        return [*whole, *piece]
-    if isinstance(whole, dict):
-        merged = dict(whole)
-        for name, value in piece.items():
-            merged[name] = merge(whole[name], value, f"{path}{name}.", continued) if name in whole else value
-        return merged
-    return piece

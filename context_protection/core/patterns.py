@@ -9,7 +9,7 @@ import regex
 
 from context_protection.core.budget import dumps
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.folding import fold
+from context_protection.core.folding import fold_for_search
 
 MAX_PATTERN_CHARS = 500
 SECONDS = 2.0  # how long one search may take
@@ -20,9 +20,14 @@ _REJECTED = regex.compile(r"\(\?(?:R|[+-]?\d+|&|P>)|\(\?[\w-]*x")
 _STEP = regex.compile(r"\\.|[()]|\{(?P<times>\d{1,9})|.", regex.DOTALL)
 
 
-class Pattern(Protocol):
+class Finder(Protocol):
     def find(self, text: str, seconds: float) -> tuple[int, int] | None:
         """The start and end of the first match, or None. Raises TimeoutError after `seconds`."""
+
+
+class Pattern(Finder, Protocol):
+    def in_windows(self) -> Finder:
+        """Finds the match in the windows of one long line, one after the other."""
 
     def rules_out(self, text: str) -> bool:
         """True if a cheap test shows that no part of `text` matches; False if it cannot tell."""
@@ -51,11 +56,13 @@ def words(text: str, parameter: str) -> Pattern:
 
 def _plain(parameter: str, text: str, needles: Sequence[str]) -> "_Plain":
     _check_length(parameter, text)
-    folded = {fold(each): _json_text(each) for each in sorted(needles, key=len, reverse=True)}
+    folded = {fold_for_search(each): _json_text(each) for each in sorted(needles, key=len, reverse=True)}
     folded.pop("", None)
     if not folded:
         raise invalid(parameter, text, f"{parameter} has no word.", "a word", f"Set {parameter} to a word.")
-    return _Plain(fold(text.strip()) if len(folded) > 1 else next(iter(folded)), tuple(folded), tuple(folded.values()))
+    return _Plain(
+        fold_for_search(text.strip()) if len(folded) > 1 else next(iter(folded)), tuple(folded), tuple(folded.values())
+    )
 
 
 def _check_length(parameter: str, value: str) -> None:
@@ -119,26 +126,48 @@ class _Plain:
     in_json: tuple[str | None, ...]
 
     def rules_out(self, text: str) -> bool:
-        folded = fold(text)
+        folded = fold_for_search(text)
         return any(needle not in folded for needle in self.needles)
 
     def find(self, text: str, seconds: float) -> tuple[int, int] | None:
-        folded = fold(text)
+        folded = fold_for_search(text)
         if any(needle not in folded for needle in self.needles):
             return None
-        shown = self.phrase if self.phrase in folded else self.needles[0]
-        start = folded.index(shown)
-        end = start + len(shown)
-        return (start, end) if text.isascii() else (_unfolded(text, start), _unfolded(text, end - 1) + 1)
+        return _span(text, folded, self.phrase if self.phrase in folded else self.needles[0])
+
+    def in_windows(self) -> "_PlainInWindows":
+        return _PlainInWindows(self)
 
     def rules_out_json(self, text: str) -> bool:
-        folded = fold(text)
+        folded = fold_for_search(text)
         return any(needle is not None and needle not in folded for needle in self.in_json)
+
+
+class _PlainInWindows:
+    """Matches in the window in which the last missing needle occurs; the others may be in earlier windows."""
+
+    def __init__(self, plain: _Plain) -> None:
+        self._plain, self._missing = plain, set(plain.needles)
+
+    def find(self, text: str, seconds: float) -> tuple[int, int] | None:
+        if span := self._plain.find(text, seconds):
+            return span
+        folded = fold_for_search(text)
+        found = {needle for needle in self._missing if needle in folded}
+        self._missing -= found
+        return None if self._missing or not found else _span(text, folded, max(found, key=len))
+
+
+def _span(text: str, folded: str, needle: str) -> tuple[int, int]:
+    """The start and end in `text` of the first `needle` in `folded`, which is the folded text."""
+    start = folded.index(needle)
+    end = start + len(needle)
+    return (start, end) if text.isascii() else (_unfolded(text, start), _unfolded(text, end - 1) + 1)
 
 
 def _json_text(text: str) -> str | None:
     try:
-        return fold(dumps(text)[1:-1].decode())
+        return fold_for_search(dumps(text)[1:-1].decode())
     except TypeError:  # lone surrogates
         return None
 
@@ -147,7 +176,7 @@ def _unfolded(text: str, index: int) -> int:
     """The index in `text` of the character at `index` of the folded text: folding turns some characters into none, two
     or three."""
     for place, character in enumerate(text):
-        index -= len(fold(character))
+        index -= len(fold_for_search(character))
         if index < 0:
             return place
     return len(text)
@@ -168,6 +197,9 @@ class _Regex:
             if match:
                 return match.start(), match.end()
         return None
+
+    def in_windows(self) -> "_Regex":
+        return self
 
     def rules_out(self, text: str) -> bool:
         return False

@@ -10,7 +10,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from context_protection.core.scopes import Breadth
 from context_protection.core.setting import Problem, Setting, SettingGroup, setting, settings_of
 
 
@@ -263,13 +262,3 @@ def _contradictions(policy: Policy) -> list[Problem]:
             )
         )
     return found
-
-
-def budget_schema(breadth: Breadth) -> dict[str, Any]:
-    """The JSON Schema of a budget of this breadth: an object of the settings that it sets. The others are
-    inherited."""
-    return {
-        "type": "object",
-        "properties": {each.canonical_name: each.schema() for each in SETTINGS.values() if not each.misplaced(breadth)},
-        "additionalProperties": False,
-    }

@@ -30,20 +30,28 @@ def wanted(paths: Iterable[str]) -> dict[str, Wanted]:
 
 
 def project(value: Any, tree: Wanted) -> Any:
-    """The wanted part of `value`, in the order of `value`. Missing names are omitted."""
+    """The wanted part of `value`, in the order of `value`. Missing names are omitted, and so are values that cannot
+    have the wanted names below them: of {"a":5}, `a.b` is {}."""
     if tree is True:
         return value
     assert isinstance(tree, dict)
     if isinstance(value, list):
         below = tree.get("*")
-        return [project(element, below) for element in value] if below else []
+        return [project(element, below) for element in value if _may_have(element, below)] if below else []
     if isinstance(value, dict):
         return {key: project(value[key], below) for key, below in _present(value, tree)}
     return None
 
 
 def _present(value: dict[str, Any], tree: dict[str, Wanted]) -> Iterator[tuple[str, Wanted]]:
-    return ((key, tree[key]) for key in value if key in tree)
+    return ((key, tree[key]) for key in value if key in tree and _may_have(value[key], tree[key]))
+
+
+def _may_have(value: Any, tree: Wanted) -> bool:
+    """Whether `value` is of a kind that can have the wanted part: a list only if a step is `*`, a null always."""
+    if isinstance(tree, bool) or value is None or isinstance(value, dict):
+        return True
+    return isinstance(value, list) and "*" in tree
 
 
 def resolves(value: Any, path: str) -> bool:

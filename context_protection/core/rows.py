@@ -12,7 +12,7 @@ from context_protection.core.budget import dumps, dumps_each, lengths
 from context_protection.core.cached_property import cached_property
 from context_protection.core.payloads import AS_ITEMS, BlockReader, Opening, RowOptions
 from context_protection.core.policy import Policy
-from context_protection.core.query import aggregates
+from context_protection.core.query import grouping
 from context_protection.core.query.aggregation import Aggregation, Groups
 from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.core.query.conditions import Conditions
@@ -23,7 +23,6 @@ from context_protection.core.shapes import ANY, Shape
 from context_protection.core.withheld_fields import seen, shape_as_seen
 
 BLOCK_ROWS = 200
-SAMPLED = 100  # rows from which further columns for queries are inferred
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +94,8 @@ class MemoryRows:
 
     @property
     def queryable(self) -> QueryColumns:
-        sample = cache(lambda: self._load().rows[:SAMPLED])
-        return QueryColumns(shape=self.shape, sample=sample, visibility=self.visibility)
+        every = cache(lambda: self._load().rows)
+        return QueryColumns(shape=self.shape, sample=every, visibility=self.visibility)
 
     def filtered(self, wanted: Conditions) -> "MemoryRows":
         return self._chosen(wanted.match)
@@ -133,7 +132,7 @@ class MemoryRows:
         return MemoryRows(_Once(redacted), shape_as_seen(self.shape, visibility), self.options, visibility)
 
     def grouped(self, aggregation: Aggregation) -> Groups:
-        return aggregates.aggregate(self._load().rows, aggregation)
+        return grouping.aggregate(self._load().rows, aggregation)
 
     def everything(self, plan: Mapping[str, Any], block: BlockReader) -> Iterator[dict[str, Any]]:
         for start in range(0, plan["rows"], BLOCK_ROWS):

@@ -124,6 +124,11 @@ class Setting:
         text = f"text such as `{self.example}`" if self.example else "text"
         return "on, off" if self.value_type is bool else ", ".join(self.choices) or text
 
+    def meant(self, value: Any) -> Any:
+        """The value that a document means: JSON and its schemas do not tell 9e3 from the whole number 9000."""
+        is_whole = self.range is not None and isinstance(value, float) and value.is_integer()
+        return int(value) if is_whole else value
+
     def problem(self, value: Any) -> Problem | None:
         """The reason why the value is invalid; None if it is valid."""
         if self.is_valid(value):

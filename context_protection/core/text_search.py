@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from context_protection.core import texts
-from context_protection.core.errors import InvalidArgument, shown
+from context_protection.core.errors import InvalidArgument
 from context_protection.core.long_texts import LONG_TEXT_CHARS, available_plan
 from context_protection.core.patterns import SECONDS
 from context_protection.core.payloads import AS_COMPUTED, AnswerRequest, Payload, Piece, Record, Rows, Text
@@ -21,8 +21,7 @@ from context_protection.core.text_traits import chunk_sizes_of
 SHOWN = 5  # matching lines of an answer, unless the caller sets a limit
 MOST_LINES = 100  # matching lines of one search; the next one begins at `nextFrom`
 READ_ON = 20  # lines in the hint for reading from the first match on
-WORDS_APART = 3  # if a search finds nothing, this many of its words are counted one by one
-SECONDS_APART = 0.5  # how long counting one of these words may take
+SECONDS_ALONE = 0.25  # how long counting the lines with one of the words may take
 
 
 def lines(payload: Record | Text, request: AnswerRequest, policy: Policy) -> tuple[MemoryRows, AnswerRequest]:
@@ -93,12 +92,21 @@ class _TextSearch:
         """Notes for a search without a match: how many lines have each word alone."""
         if not found.complete:
             return {}
-        apart = self.words.each[:WORDS_APART] if len(self.words.each) > 1 else []
-        counts = [(each.text, self._found(each, 1, SECONDS_APART).total) for each in apart]
-        alone = ", ".join(f"{shown(word)} {count:,}" for word, count in counts if count is not None)
-        lines_searched = (self.last or self.text.lines) - self.first + 1
-        missed = f"None of {lines_searched:,} lines has all words of search. Try fewer, or parts of words."
-        return {"notes": [missed, *([f"Lines with each word alone: {alone}."] if alone else [])]}
+        return {"notes": [_missed(self._line_count), *self.words.notes_of_each("Lines", self._count_alone)]}
+
+    @property
+    def _line_count(self) -> int:
+        last = self.text.lines if self.last is None else min(self.last, self.text.lines)
+        return last - self.first + 1
+
+    def _count_alone(self, word: SearchWords) -> int | None:
+        return self._found(word, 1, SECONDS_ALONE).total
+
+
+def _missed(line_count: int) -> str:
+    if line_count == 1:
+        return "The only line that was searched lacks words of search. Try fewer, or parts of words."
+    return f"None of {line_count:,} lines has all words of search. Try fewer, or parts of words."
 
 
 def _progress(found: SearchResult) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Lists that an upstream pages itself. Only the pages that callers request are read.
 
 The snapshot stores each page when it is read, so the same cursor returns the same rows in any process without an
-upstream call. If an insertion upstream moves a row onto the next page, the row is not sent twice.
+upstream call. If an insertion upstream moves a row onto the next page, the row is not sent twice, unless its values
+have changed meanwhile.
 """
 
 import math
@@ -34,6 +35,7 @@ from context_protection.core.withheld_fields import MASK
 MAX_ROWS = 10_000  # rows that one query over all rows may read
 MAX_EMPTY = 20  # consecutive pages without rows, after which upstream is assumed to loop
 SAMPLE = 10  # rows from which the number of rows that fit into a page is estimated
+REPEATED = "Upstream's next page repeats the one before, so the list ends here. Further rows may be missing."
 T = TypeVar("T")
 
 
@@ -100,6 +102,7 @@ class PagedRows:
         self.source, self.shape, self.options, self.visibility = source, shape, options, visibility
         self._pages: list[SourcePage] = []
         self._first = 0  # the number of the first page in `_pages`
+        self._before = 0  # rows of the pages before it
         self._whole = MemoryRows((), shape, options)  # all rows, if `open` found that every page was read
         self._failure: CallError | None = None  # why the page after those in `_pages` could not be read
 
@@ -110,7 +113,9 @@ class PagedRows:
         if request.snapshot is None:
             await self._open(request, policy)
         elif is_growing(request.snapshot):
-            self._first, index = ListPosition.of(request).place
+            position = ListPosition.of(request)
+            self._first, index = position.place
+            self._before = position.before - index
             size = page_sizes.size_of_next(request, request.snapshot, policy, fills=page_sizes.fills_pages(self))
             self._pages = await on_thread(partial(self._stored, request.snapshot, snapshots, index + size))
             wanted = index + self._rows_that_fit(size, request, policy)
@@ -134,7 +139,9 @@ class PagedRows:
     async def _open(self, request: AnswerRequest, policy: Policy) -> None:
         parameter = _of_all_rows(request)
         fills = page_sizes.fills_pages(self)
-        size = page_sizes.size_of_first(request, policy, fills=fills) if policy.pagination else page_sizes.UNPAGED_ROWS
+        page_size = page_sizes.size_of_first(request, policy, fills=fills)
+        size = page_size if policy.pagination else page_sizes.UNPAGED_ROWS
+        before = (request.pages[0] - 1) * page_size if request.pages else 0
         self._pages = [await self.source.page(None, size)]
         self.shape = self._pages[0].shape or self.shape
         several = size * request.pages[1] if request.pages else self._rows_that_fit(size, request, policy)
@@ -142,7 +149,7 @@ class PagedRows:
         while self._lacks(wanted):
             if parameter:
                 self._check_bounded(parameter, request.arguments.get(parameter, request.format))
-            page = await self._following() if parameter else await self._ahead(0)
+            page = await self._following() if parameter else await self._ahead(before)
             if page is None:
                 return
             self._pages.append(page)
@@ -170,12 +177,17 @@ class PagedRows:
             return None
 
     async def _following(self) -> SourcePage:
-        """The page after the last one. A page that repeats the last page's rows ends the list: upstream loops."""
+        """The page after the last one. A page that repeats the last page's rows ends the list: upstream loops. But rows
+        without an identity may be equal, as long as they are among upstream's total."""
         last = self._pages[-1]
         page = await self.source.page(last.next, len(last.rows))
-        if page.rows and page.rows == last.rows:
-            return SourcePage((), total=page.total)
-        return replace(page, rows=_unseen(page.rows, last.rows, self.shape.identity))
+        if not page.rows or page.rows != last.rows:
+            return replace(page, rows=_unseen(page.rows, last.rows, self.shape.identity))
+        missing = math.inf if last.total is None else last.total - self._known_with_before
+        has_identities = len(_identities(page.rows, self.shape.identity)) == len(page.rows)
+        if has_identities or page.ending or not len(page.rows) <= missing < math.inf:
+            return replace(page, rows=(), next=None, ending=page.ending or (REPEATED if missing > 0 else ""))
+        return page
 
     def _rows_that_fit(self, size: int, request: AnswerRequest, policy: Policy) -> int:
         """How many rows to read for a page of `size` rows: without a limit, only about as many as fit."""
@@ -194,6 +206,11 @@ class PagedRows:
     @property
     def _known_rows(self) -> int:
         return sum(len(page.rows) for page in self._pages)
+
+    @property
+    def _known_with_before(self) -> int:
+        """The rows that have been read, with those before the first one here."""
+        return self._before + self._pages[0].before + self._known_rows
 
     def _check_rows_come(self) -> None:
         latest = self._pages[-MAX_EMPTY:]
@@ -239,11 +256,20 @@ class PagedRows:
         return Opening(first.total, plan, lambda: [page.pack() for page in self._pages], self._note(), first.beside)
 
     def _note(self) -> Mapping[str, Any]:
-        note = with_note(self._pages[0].note, self._pages[-1].ending)
+        note = with_note(self._pages[0].note, self._pages[-1].ending or self._difference)
         if self._failure is None:
             return note
         failed = f"Upstream failed while further rows were read: {self._failure.message} The next page tries again."
         return with_note(note, failed)
+
+    @property
+    def _difference(self) -> str:
+        """A sentence for a list whose pages were all read, if no page gave the number of rows as the total. Else ""."""
+        totals = [page.total for page in self._pages if page.total is not None]
+        found = self._known_with_before
+        if self._first or self._pages[-1].next is not None or not totals or found in totals:
+            return ""
+        return f"Upstream gives {totals[-1]:,} as the total, but sent {found:,} rows."
 
     def page(self, plan: Mapping[str, Any], block: BlockReader | None, position: Any, size: int) -> MemoryPage:
         if not plan.get("growing"):
@@ -352,11 +378,14 @@ def _added(snapshot: Snapshot, snapshots: Snapshots, number: int, page: SourcePa
 def _unseen(
     rows: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]], identity: str
 ) -> Sequence[dict[str, Any]]:
-    """Rows that are not in the previous page. Returns all rows if identities are missing or repeated in a page."""
+    """Rows that are not in the previous page. Returns all rows if identities are missing or repeated in a page. A row
+    with the identity of another one but other values is returned: entries of a log may have the id of what they are
+    about, and a row twice is better than none."""
     seen, own = _identities(before, identity), _identities(rows, identity)
-    if len(seen) < len(before) or len(own) < len(rows):
+    if len(seen) < len(before) or len(own) < len(rows) or seen.isdisjoint(own):
         return rows
-    return [row for row in rows if row[identity] not in seen]
+    earlier = {row[identity]: row for row in before}
+    return [row for row in rows if row != earlier.get(row[identity])]
 
 
 def _identities(rows: Sequence[Mapping[str, Any]], identity: str) -> set[str | int]:

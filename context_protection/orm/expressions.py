@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import BooleanField, DateField, F, Field, Func, Value
 
-from context_protection.core.folding import ACCENTED, PLAIN, fold
+from context_protection.core.folding import ACCENTED, PLAIN, fold_for_search
 from context_protection.core.query.aggregation import GroupMetric, Reduction
 from context_protection.core.query.buckets import Bucket
 from context_protection.core.query.columns import (
@@ -20,9 +20,9 @@ from context_protection.core.query.columns import (
     MOMENT_PATTERN,
     QueryColumn,
     Type,
-    as_json,
 )
 from context_protection.core.query.conditions import Condition, Op
+from context_protection.orm.sqlite import in_sqlite
 
 WHOLE = "data"  # the text column that holds the upstream object
 
@@ -92,7 +92,8 @@ _READ = {
     Type.BOOLEAN: "(CASE ({0})::text WHEN 'true' THEN true WHEN '1' THEN true WHEN '1.0' THEN true"
     " WHEN 'false' THEN false WHEN '0' THEN false WHEN '0.0' THEN false END)",
     Type.DATE: f"left(substring({_TEXT} from {{1}}), 10)",
-    Type.MOMENT: f"rpad(replace(substring({_TEXT} from {{1}}), 'T', ' '), 19, '{MIDNIGHT}')",
+    Type.MOMENT: f"rpad(regexp_replace(replace(substring({_TEXT} from {{1}}), 'T', ' '), '^\\S+$', '\\&{MIDNIGHT}'),"
+    " 19, ':00')",
     Type.ANY: "(SELECT CASE jsonb_typeof(found) WHEN 'object' THEN '\"(object)\"'::jsonb"
     " WHEN 'array' THEN '\"(list)\"'::jsonb WHEN 'null' THEN NULL ELSE found END"
     " FROM (SELECT {0} AS found OFFSET 0) AS once)",
@@ -175,7 +176,7 @@ def comparison(condition: Condition) -> "_Comparison":
 
 
 _SIGNS = {Op.EQ: "=", Op.GT: ">", Op.GTE: ">=", Op.LT: "<", Op.LTE: "<="}
-# The equivalent of `fold` in Postgres.
+# The equivalent of `fold_for_search` in Postgres.
 _FOLDED = (
     """translate(normalize(regexp_replace(normalize(upper(lower({0} COLLATE "und-x-icu")), NFD), """
     f"""'[\\u0300-\\u036f]', '', 'g'), NFC), '{ACCENTED}', '{PLAIN}')"""
@@ -206,7 +207,7 @@ class _Number(Value):
     """An exact number. SQLite has no exact type, so it receives the nearest number that it can store."""
 
     def as_sqlite(self, compiler: Any, connection: Any, **_: Any) -> Compiled:
-        return "%s", (as_json(self.value),)
+        return "%s", (in_sqlite(self.value),)
 
 
 def _left(condition: Condition) -> Any:
@@ -219,7 +220,7 @@ def _left(condition: Condition) -> Any:
 
 def _operand(condition: Condition, each: Any) -> Value:
     if condition.op is Op.CONTAINS:
-        return Value(fold(each), output_field=Field())
+        return Value(fold_for_search(each), output_field=Field())
     if isinstance(each, Decimal):
         return _Number(each, output_field=Field())
     if condition.column.column and condition.column.type is Type.DATE:

@@ -1,6 +1,6 @@
 """`where` and `aggregate` of a database list, computed by the database without reading rows into Python.
 
-SQLite and Postgres give the same results as conditions.py and aggregates.py do in memory.
+SQLite and Postgres give the same results as conditions.py and grouping.py do in memory.
 """
 
 import operator
@@ -18,7 +18,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Model, Q, QuerySet, Value
 
 from context_protection.core.errors import InvalidArgument, shown
-from context_protection.core.query.aggregates import aggregate, answer, average, rounded, with_units
 from context_protection.core.query.aggregation import (
     Aggregation,
     CommonUnit,
@@ -30,6 +29,7 @@ from context_protection.core.query.aggregation import (
 )
 from context_protection.core.query.columns import QueryColumn, QueryColumns, Scalar, Type, read_as
 from context_protection.core.query.conditions import Condition, Conditions, Op
+from context_protection.core.query.grouping import aggregate, answer, average, rounded, with_units
 from context_protection.core.query.words import PARAMETER, SearchWords
 from context_protection.orm import sqlite
 from context_protection.orm.expressions import WHOLE, Bucketed, comparison, reduced, value
@@ -58,7 +58,7 @@ def filtered(queryset: QuerySet[Any], conditions: Conditions) -> QuerySet[Any]:
 
 
 def aggregated(queryset: QuerySet[Any], spec: Aggregation) -> Groups:
-    """The groups of the queryset's rows (aggregates.aggregate). Raises InvalidArgument for too many groups or rows."""
+    """The groups of the queryset's rows (grouping.aggregate). Raises InvalidArgument for too many groups or rows."""
     rows = queryset.order_by()
     check_reading(rows, spec.columns, "aggregate")
     try:

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any
 
 import orjson
-from django.db.models import BooleanField, Count, F, Func, Max, Model, QuerySet, Value
+from django.db.models import BooleanField, Count, F, Func, Max, Model, OrderBy, QuerySet, Value
 
 from context_protection.core import summaries
 from context_protection.core.cached_property import cached_property
@@ -39,14 +39,14 @@ SNAPSHOT_ROWS = 2000  # keys in one block of a snapshot
 
 
 class QuerySetRows(ABC):
-    """`order`: column names, `-` for descending; the last one is unique. `created`: a column that never changes; a
-    large list in descending order of it is paged by key. None: no list is paged by key."""
+    """`order`: column names, `-` for descending, or expressions; the last one is unique. `created`: a column that never
+    changes; a large list in descending order of it is paged by key. None: no list is paged by key."""
 
     created: str | None = None
     options: RowOptions = AS_ITEMS
     _notes: Sequence[str] = ()
 
-    def __init__(self, queryset: QuerySet[Any], *, shape: Shape, order: Sequence[str]) -> None:
+    def __init__(self, queryset: QuerySet[Any], *, shape: Shape, order: Sequence[str | OrderBy]) -> None:
         self.queryset, self.shape, self.order = queryset, shape, tuple(order)
         self._opened = array("q")
         self._on_units: list[str] = []  # notes on the units of amounts, made with the first page
@@ -97,7 +97,7 @@ class QuerySetRows(ABC):
 
     def _page_by_key(self, watermark: int, position: Any, size: int) -> Page:
         rows = self.queryset.filter(pk__lte=watermark).order_by(*self.order)
-        names = [name.lstrip("-") for name in self.order]
+        names = [str(name).lstrip("-") for name in self.order]
         if position is not None:
             rows = rows.filter(_Before(self.queryset.model, names, position))
         found = list(self._read(rows[: size + 1], *names))
@@ -179,7 +179,7 @@ class ColumnRows(QuerySetRows):
         *,
         shape: Shape,
         columns: Columns,
-        order: Sequence[str],
+        order: Sequence[str | OrderBy],
         queryable: QueryColumns = NOTHING_DECLARED,
         compared: Sequence[QueryColumn] = (),
         given: Sequence[GivenFilter] = (),

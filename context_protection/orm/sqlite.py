@@ -11,10 +11,10 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from context_protection.core.folding import fold
-from context_protection.core.query.aggregates import percentile, total
+from context_protection.core.folding import fold_for_search
 from context_protection.core.query.buckets import Bucket, bucketed
-from context_protection.core.query.columns import Type, as_json, read_as, upstream
+from context_protection.core.query.columns import Scalar, Type, as_json, read_as, upstream
+from context_protection.core.query.grouping import percentile, total
 
 # A row's columns are read consecutively, so a one-entry cache parses its JSON only once.
 _parsed = lru_cache(maxsize=1)(orjson.loads)
@@ -25,11 +25,17 @@ def _value(data: str, name: str, as_type: str) -> str | int | float | None:
     value = read_as(upstream(_parsed(data), name), Type(as_type))
     if as_type == Type.ANY and value is not None:
         return orjson.dumps(as_json(value)).decode()
-    return as_json(value)  # type: ignore[no-any-return]
+    return in_sqlite(value)
+
+
+def in_sqlite(value: Scalar | None) -> str | int | float | None:
+    """The value as SQLite can store it. Its integers have 64 bits with a sign; larger ones become floats."""
+    stored = as_json(value)
+    return float(stored) if isinstance(stored, int) and stored >= 2**63 else stored
 
 
 def _contains(text: str | None, folded: str) -> bool | None:
-    return None if text is None else folded in fold(text)
+    return None if text is None else folded in fold_for_search(text)
 
 
 def _bucketed(text: str | None, bucket: str) -> str | None:

@@ -8,9 +8,12 @@ from django.contrib import admin, messages
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from context_protection.configuration import changes
+from context_protection.configuration.changes import Change, difference
 from context_protection.history import HistoryAdmin
 from gateway.access.forms import ApiKeyForm, ToolSetForm
 from gateway.access.keys import digest, new_key, prefix
@@ -55,7 +58,7 @@ class ApiKeyAdmin(HistoryAdmin):
 
     @admin.display(description="State")
     def state(self, key: ApiKey) -> str:
-        return "revoked" if key.revoked_at else "active"
+        return key.state(timezone.now())[1]
 
     @admin.display(description="Revoke")
     def revocation(self, key: ApiKey) -> SafeString | str:
@@ -72,6 +75,14 @@ class ApiKeyAdmin(HistoryAdmin):
         for sentence in broken_by_hiding(obj.hidden_tools):
             messages.warning(request, sentence)
         super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Reports a change of the key's tool sets, which its history does not have."""
+        key, before = form.instance, _set_names(form.instance)
+        super().save_related(request, form, formsets, change)
+        if (after := _set_names(key)) != before:
+            by, differences = request.user.get_username(), [difference("tool_sets", before, after)]
+            changes.tell(Change(key, key.history.latest(), "changed", by, differences))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """The form for a new key collapses rarely needed fields, and omits the read-only ones."""
@@ -98,6 +109,10 @@ class ApiKeyAdmin(HistoryAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Keys are revoked, not deleted, so that telemetry can still show their names."""
         return False
+
+
+def _set_names(key: ApiKey) -> str:
+    return ", ".join(key.tool_sets.order_by("name").values_list("name", flat=True))
 
 
 @admin.register(ToolSet)

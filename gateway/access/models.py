@@ -1,6 +1,6 @@
 """API keys (stored as hashes, shown once), and the tools that they reach, also by former names."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models
@@ -12,8 +12,18 @@ from simple_history.models import HistoricalRecords
 
 from gateway.access.keys import digest, new_key, prefix
 from gateway.access.tool_switch import ToolSwitch
+from telemetry import wording
+from telemetry.states import State
 
+SOON = timedelta(days=7)  # a key that ends within this time "expires soon"
 ROTATION = timedelta(hours=24)  # how long the old secret of a rotated key still works
+
+
+_NOT_REVOKED = models.Q(revoked_at=None)
+
+
+def _can_call(now: datetime) -> models.Q:
+    return _NOT_REVOKED & (models.Q(expires_at=None) | models.Q(expires_at__gt=now))
 
 
 class ApiKeyManager(models.Manager["ApiKey"]):
@@ -22,6 +32,15 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         secret = new_key()
         self.release(name)
         return self.create(name=name, digest=digest(secret), prefix=prefix(secret), **fields), secret
+
+    def valid(self, now: datetime) -> models.QuerySet["ApiKey"]:
+        """The keys that can call."""
+        return self.filter(_can_call(now))
+
+    def counts(self, now: datetime) -> dict[str, int]:
+        """How many keys are `valid`, `not_revoked` and `revoked`, in one query."""
+        wanted = {"valid": _can_call(now), "not_revoked": _NOT_REVOKED, "revoked": ~_NOT_REVOKED}
+        return self.aggregate(**{name: models.Count("pk", filter=keys) for name, keys in wanted.items()})
 
     def release(self, name: str) -> None:
         """Renames a revoked key of this name, so that a new key can have it."""
@@ -68,6 +87,7 @@ class ConnectorSwitch(ToolSwitch):
     """Whether a connector's tools exist. Every connector that can be switched has a row."""
 
     switched_by = "is_on"
+    unique_by = ("connector",)
 
     connector = models.CharField(max_length=100, unique=True, editable=False)
     is_on = models.BooleanField("on", default=True, help_text="Off: its tools do not exist, for any key.")
@@ -163,6 +183,8 @@ class ApiKey(models.Model):
 
     objects = ApiKeyManager()
     history = HistoricalRecords(excluded_fields=["digest", "previous_digest"])
+    unique_by = ("name",)
+    not_in_history = "secret"
 
     class Meta:
         ordering = ("name",)
@@ -170,6 +192,22 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def state(self, now: datetime) -> tuple[State, str]:
+        """How the key stands, and the words for it. Times in them are in the current time zone."""
+        if self.revoked_at is not None:
+            return State.NO_DATA, f"revoked {wording.minute(self.revoked_at)}"
+        if self.expires_at is not None and self.expires_at <= now:
+            return State.DOWN, "expired"
+        if self.expires_at is not None and self.expires_at <= now + SOON:
+            return State.DEGRADED, "expires soon"
+        if until := self.old_secret_until(now):
+            return State.OK, f"active; the old secret too until {wording.minute(until)}"
+        return State.OK, "active"
+
+    def old_secret_until(self, now: datetime) -> datetime | None:
+        """The time until which the secret from before the last rotation still works. None: it does not."""
+        return self.previous_until if self.previous_until is not None and self.previous_until > now else None
 
     def revoke(self) -> None:
         self.revoked_at = timezone.now()

@@ -1,7 +1,10 @@
 """Tokens that keys with a quota have used today, as Claude counts them. A day begins at midnight UTC.
 
 Each process counts its own answers in memory, so a call only reads a number. Processes with a shared store add their
-tokens to its totals at once and announce the totals, so that within milliseconds all processes know a key's usage.
+tokens to its totals at once and announce the totals, so that within milliseconds all processes know a key's usage. When
+few tokens are left, answers of those milliseconds could exceed the quota. So each call then asks the store before it
+begins, and adds its tokens before its answer is sent: the quota is exceeded only by the answer that crosses it, and by
+calls that were begun before that answer was sent.
 Without a shared store, a process reads the usage of the others from the recorded calls every few seconds, so a key may
 exceed its quota by the answers of that time. A counter that cannot be read or written never fails a call (law 5).
 """
@@ -9,7 +12,7 @@ exceed its quota by the answers of that time. A counter that cannot be read or w
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from django.db import DatabaseError
@@ -25,6 +28,7 @@ DAY = 86_400
 SYNC = 1.0  # seconds between two exchanges with the shared store, if nothing is answered meanwhile
 PROMPT = 0.01  # seconds between two exchanges while calls are answered
 RECORDS_EVERY = 5.0  # seconds between two reads of the recorded calls
+FEW_TOKENS = 50_000  # left of a quota; with fewer, each call asks the shared store
 TOPIC = "quotas"  # of the announcements
 logger = logging.getLogger(__name__)
 
@@ -43,6 +47,7 @@ class Quotas:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        self._exchanging = threading.Lock()  # so that no tokens are added to the shared totals twice
         self._names: Mapping[str, str] = {}
         self._day = 0
         self._own: dict[str, int] = {}
@@ -69,6 +74,22 @@ class Quotas:
             self._own[caller] = self._own.get(caller, 0) + tokens
         self.has_news.set()
 
+    def are_few_left(self, caller: str, limit: int) -> bool:
+        """Whether a call must `exchange` the caller's number before it begins and before its answer is sent."""
+        return limit - self.used(caller) < FEW_TOKENS and bool(shared_url()) and not self.is_failing
+
+    def exchange(self, caller: str) -> None:
+        """Exchanges one caller's number with the shared store. Blocks; never raises."""
+        with self._lock:
+            self._begin_day()
+        with self._exchanging:
+            if self.is_failing:  # since this call began to wait; `sync` finds out when the store answers again
+                return
+            try:
+                self._exchange([caller])
+            except redis_failures() as error:
+                self._complain(error)
+
     def sync(self, *, from_records: bool, only_news: bool = False) -> None:
         """Exchanges the numbers with the other processes: of all keys, or only of those for which this process has
         answered calls since the last time. Blocks; never raises."""
@@ -77,8 +98,9 @@ class Quotas:
         with self._lock:
             self._begin_day()
         try:
-            self._exchange(only_news)
-            self.is_failing = False
+            with self._exchanging:
+                self._exchange(self._with_news() if only_news else list(self._names))
+                self.is_failing = False
         except redis_failures() as error:
             from_records = True
             self._complain(error)
@@ -92,11 +114,13 @@ class Quotas:
     def _begun(self) -> datetime:
         return datetime.fromtimestamp(self._day * DAY, UTC)
 
-    def _exchange(self, only_news: bool) -> None:
+    def _with_news(self) -> list[str]:
+        return [caller for caller in self._names if self._own.get(caller, 0) != self._sent.get(caller, 0)]
+
+    def _exchange(self, callers: Sequence[str]) -> None:
+        """Only under `_exchanging`. Raises RedisError."""
         day = self._day
-        new = {caller: self._own.get(caller, 0) - self._sent.get(caller, 0) for caller in self._names}
-        if only_news:
-            new = {caller: tokens for caller, tokens in new.items() if tokens}
+        new = {caller: self._own.get(caller, 0) - self._sent.get(caller, 0) for caller in callers}
         totals = shared_totals(new, self._begun)
         if totals and day == self._day:
             self._sent |= {caller: self._sent.get(caller, 0) + tokens for caller, tokens in new.items()}
@@ -129,6 +153,7 @@ class Quotas:
 
 _quotas = Quotas()
 begin, used, add, sync = _quotas.begin, _quotas.used, _quotas.add, _quotas.sync
+are_few_left, exchange = _quotas.are_few_left, _quotas.exchange
 announcements.follow(TOPIC, Topic(lambda message: _quotas.learn(message["day"], message["totals"])))
 
 

@@ -7,9 +7,13 @@ from django.urls import reverse
 
 
 class ToolSwitch(models.Model):
-    """A row that switches tools on and off."""
+    """A row that switches tools on and off. `switched_by`: the name of the field. `unique_by`: the fields that say
+    which tool it switches, also after it was deleted and added again. `not_in_history`: what a rollback cannot restore,
+    as in every model whose history leaves out fields."""
 
-    switched_by: ClassVar[str] = "enabled"  # the name of the field
+    switched_by: ClassVar[str] = "enabled"
+    unique_by: ClassVar[tuple[str, ...]]
+    not_in_history: ClassVar[str] = ""
 
     class Meta:
         abstract = True

@@ -12,6 +12,7 @@ import jsonschema_rs
 from context_protection.core import json_limits
 from context_protection.core.errors import InvalidArgument, shown
 from context_protection.core.policy import DEFAULTS
+from context_protection.core.query import conditions
 from gateway.catalog import corrections
 from gateway.catalog.corrections import NAME_CHARS, Correction
 from gateway.catalog.definition import ToolDefinition
@@ -21,6 +22,10 @@ from gateway.catalog.schemas import Schema, kinds
 
 _STORABLE = re.compile("[^\0\ud800-\udfff]*", re.DOTALL)
 DEEPEST = 20
+EXACT = 2**53  # many clients round whole numbers from here on
+LONG = 2**63
+_DIGITS = "a number of at most 15 digits"
+_LONG_NUMBER = 'Send a longer number as a text: {"id":"12345678901234567890"}.'
 
 
 def validated(operation: ToolDefinition, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,12 +35,12 @@ def validated(operation: ToolDefinition, arguments: Mapping[str, Any]) -> dict[s
     given = {
         name: _parsed(name, value) if name in structured else value
         for name, value in arguments.items()
-        if value is not None
+        if value is not None or name in operation.takes_null
     }
-    _check_storable(given)
+    _check_storable(operation, given, EXACT)
     if _errors(operation, given):
         given = _as_meant(operation, given)
-        _check_storable(given)
+        _check_storable(operation, given, LONG if operation.takes_long_integers else EXACT)
         if errors := _errors(operation, given):
             raise _explained(operation, given, min(errors, key=_rank))
     return {
@@ -77,37 +82,48 @@ def _parsed(name: str, value: Any) -> Any:
         return value
 
 
-def _check_storable(given: Mapping[str, Any]) -> None:
+def _check_storable(operation: ToolDefinition, given: Mapping[str, Any], end: int) -> None:
+    """`end`: whole numbers from here on are rejected."""
     for name, value in given.items():
-        _check_storable_value(name, value)
+        if wanted := _unstorable_part(name, value, end):
+            raise _not_storable(operation, name, value, wanted)
 
 
-def _check_storable_value(name: str, value: Any) -> None:
-    """Rejects values, at any depth, that are valid JSON but that a database cannot compare."""
+def _unstorable_part(name: str, value: Any, end: int) -> str:
+    """Describes what is expected in place of a value, at any depth, that is valid JSON but that a database cannot
+    compare; empty if there is none."""
     pending: list[tuple[Any, int]] = [(name, 0), (value, 0)]
     while pending:
         part, depth = pending.pop()
         below = [*part.keys(), *part.values()] if isinstance(part, dict) else part if isinstance(part, list) else []
         pending += [(each, depth + 1) for each in below]
-        if wanted := _unstorable(part) if depth <= DEEPEST else f"nested at most {DEEPEST} deep":
-            raise InvalidArgument(
-                f"{shown(name)} must be {wanted}.",
-                reason="invalid_value",
-                parameter=str(shown(name)),
-                value=value,
-                expected=wanted,
-                suggestion=f"Correct {shown(name)}, or leave it out.",
-            )
+        if wanted := _unstorable(part, end) if depth <= DEEPEST else f"nested at most {DEEPEST} deep":
+            return wanted
+    return ""
 
 
-def _unstorable(value: Any) -> str:
+def _not_storable(operation: ToolDefinition, name: str, value: Any, wanted: str) -> InvalidArgument:
+    as_text = (name, wanted) == (conditions.PARAMETER, _DIGITS)
+    if wanted == _DIGITS and operation.takes_long_integers and name in operation.parameters:
+        as_text = not isinstance(value, (str, float)) and not (isinstance(value, int) and abs(value) >= LONG)
+    return InvalidArgument(
+        f"{shown(name)} must be {wanted}.",
+        reason="invalid_value",
+        parameter=str(shown(name)),
+        value=value,
+        expected=wanted,
+        suggestion=_LONG_NUMBER if as_text else f"Correct {shown(name)}, or leave it out.",
+    )
+
+
+def _unstorable(value: Any, end: int = EXACT) -> str:
     """Describes the expected value; empty if the given one is valid."""
     if isinstance(value, str):
         return "" if _STORABLE.fullmatch(value) else "a text without NUL or lone surrogates"
     if isinstance(value, float) and not math.isfinite(value):
         return "a finite number"
-    if isinstance(value, (int, float)) and abs(value) >= 2**53:
-        return "a number of at most 15 digits"
+    if isinstance(value, (int, float)) and abs(value) >= (end if isinstance(value, int) else EXACT):
+        return _DIGITS
     return ""
 
 
@@ -154,6 +170,8 @@ def _missing(operation: ToolDefinition, given: Mapping[str, Any], error: Any) ->
 def _wrong_value(operation: ToolDefinition, given: Mapping[str, Any], error: Any) -> InvalidArgument:
     path, schema = list(error.instance_path), _failed(operation, error)
     name = ".".join(map(str, path)) or "arguments"
+    if wanted := _storable_number(error.instance, schema):
+        return _not_storable(operation, name, error.instance, wanted)
     return InvalidArgument(
         f"{name} must be {expected(schema)}.",
         reason=f"invalid_{_snake(str(path[0]) if path else name)}",
@@ -162,6 +180,18 @@ def _wrong_value(operation: ToolDefinition, given: Mapping[str, Any], error: Any
         expected=expected(schema),
         suggestion=_working(operation, given, corrections.of_value(operation, given, path, error.instance, schema)),
     )
+
+
+def _storable_number(value: Any, schema: Schema) -> str:
+    """Describes the expected number, if the value is a number as a text and cannot be stored; else empty. Such a text,
+    for example of a URL, is not converted, as its digits would change."""
+    types = set(kinds(schema))
+    if not isinstance(value, str) or not types or types - {"integer", "number"}:
+        return ""
+    try:
+        return _unstorable(float(value))
+    except ValueError:
+        return ""
 
 
 def _unknown_name(operation: ToolDefinition, given: Mapping[str, Any], error: Any) -> InvalidArgument:

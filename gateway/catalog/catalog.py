@@ -64,11 +64,13 @@ class Operations:
 
 class Catalogue:
     """Operations by name, in the order in which they were offered: first the fixed ones, then those of sources, which
-    change with the configuration. If a fixed operation and one of a source have the same name, the fixed one wins."""
+    change with the configuration. Of operations with the same name the first one is used, with the budgets of its
+    connector."""
 
     def __init__(self) -> None:
         self._fixed: dict[str, Operation] = {}
-        self._connectors: dict[str, str] = {}  # name of an operation → its connector
+        self._fixed_connectors: dict[str, str] = {}  # name of a fixed operation → its connector
+        self._connectors: dict[str, str] = {}  # the same for every operation, also if it is no longer used
         self._sources: list[Source] = []
         self._source_connectors: list[str] = []
         self._switches: list[Switch] = []
@@ -86,12 +88,12 @@ class Catalogue:
             offered = {operation.name: operation for operation in operations}
             self._check_free(offered.keys() & self._fixed.keys(), connector)
             self._fixed.update(offered)
-            self._connectors.update(dict.fromkeys(offered, connector))
+            self._fixed_connectors.update(dict.fromkeys(offered, connector))
             self._merge()
 
     def _check_free(self, known: Collection[str], connector: str) -> None:
         for name in known:
-            holder = self._connectors[name]
+            holder = self._fixed_connectors[name]
             if connector and holder not in ("", connector):
                 raise ImproperlyConfigured(
                     f"The connectors {holder} and {connector} both offer an operation {name}. Rename one of the two."
@@ -145,8 +147,6 @@ class Catalogue:
             switched = [_read(switch) for switch in self._switches]
             if None not in switched:
                 self._off = frozenset(name for names in switched for name in names or ())
-            for connector, operations in zip(self._source_connectors, self._sourced, strict=True):
-                self._connectors.update(dict.fromkeys((each.name for each in operations), connector))
             self._merge()
             self._revision = revision
             self._again_at = time.monotonic() + AGAIN_SECONDS if None in (*results, *switched) else math.inf
@@ -154,9 +154,14 @@ class Catalogue:
     def _merge(self) -> None:
         """Replaces `operations`, unless nothing has changed."""
         merged = {name: each for name, each in self._fixed.items() if name not in self._off}
-        for operation in (each for source_operations in self._sourced for each in source_operations):
-            if merged.setdefault(operation.name, operation) is not operation:
-                logger.warning("two operations have the same name", extra={"operation": operation.name})
+        connectors = {**self._connectors, **self._fixed_connectors}
+        for connector, operations in zip(self._source_connectors, self._sourced, strict=False):
+            for operation in operations:
+                if merged.setdefault(operation.name, operation) is operation:
+                    connectors[operation.name] = connector
+                else:
+                    logger.warning("two operations have the same name", extra={"operation": operation.name})
+        self._connectors = connectors
         for name in {each.name for each in self.operations} - merged.keys():
             declarations.withdraw(name)
         for operation in merged.values():
@@ -170,6 +175,12 @@ class Catalogue:
 
     def find(self, name: str, hidden: Container[str] = ()) -> Operation | None:
         return self.operations.find(name, hidden)
+
+    def current_name(self, name: str) -> str:
+        """The name of the operation with this name or former name, by which its settings are found; the same name if
+        there is none."""
+        operation = self.operations.find(name)
+        return name if operation is None else operation.name
 
     def get(self, name: str, hidden: Container[str] = ()) -> Operation:
         """Raises UnknownOperation if the operation is hidden or does not exist."""

@@ -39,6 +39,9 @@ class ToolDefinition:
     field_names: tuple[str, ...] = field(default=(), repr=False)  # examples for `fields`
     examples: Mapping[str, Any] = field(default_factory=dict, repr=False)  # for `where` and `aggregate`, if declared
     is_strict: bool = False  # arguments are not converted: "5" for a number is rejected, and so is a similar name
+    # Whole numbers from 2**53 on are valid as texts, which no client rounds: ids of 64 bits.
+    takes_long_integers: bool = False
+    takes_null: frozenset[str] = frozenset()  # arguments with null as a value; any other that is null is not given
     fills_pages: bool = False  # without a limit, a page of its list has as many rows as the budget allows
     # Other names of its arguments, without case, - and _: {"listingmapid": ("propertyId",)}.
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
@@ -81,6 +84,11 @@ class ToolDefinition:
     def takes_search(self) -> bool:
         """Whether protection answers `search`: it selects rows of a list, or lines of a text."""
         return SEARCH in self._protection(DEFAULTS)
+
+    @cached_property
+    def takes_format(self) -> bool:
+        """Whether protection answers `format`, which stores a result of any size and gives its handle."""
+        return "format" in self._protection(DEFAULTS)
 
     def published_description(self, policy: Policy) -> str:
         """The description as published, with notes on summaries and shortened arguments."""

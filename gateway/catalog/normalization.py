@@ -11,7 +11,7 @@ from datetime import date, datetime
 from types import MappingProxyType
 from typing import Any
 
-from context_protection.core.names import folded
+from context_protection.core.names import fold_name
 from context_protection.core.policy import DEFAULTS
 from gateway.catalog.definition import ToolDefinition
 from gateway.catalog.schemas import Schema, choices, is_order, kinds
@@ -38,8 +38,9 @@ _DIRECTION_NAMES = {"direction", "dir", "sortorder", "sortdirection", "sortdir",
 _DIRECTIONS = {"asc": "", "ascending": "", "desc": "-", "descending": "-"}
 _ORDER = re.compile(r"\s*([+-]?)\s*([\w.]+?)(?:[\s:,./|]+(asc|ascending|desc|descending))?\s*", re.IGNORECASE)
 _TRUE, _FALSE = {"true", "yes", "1", "on"}, {"false", "no", "0", "off"}
-_INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE)
 
 
 def normalized(definition: ToolDefinition, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def _renamed(definition: ToolDefinition, given: Mapping[str, Any], properties: M
     for name in given:
         if name not in properties:
             taken = {*given, *renamed.values()} - renamed.keys()
-            target = _meant(folded(name), definition, {each for each in properties if each not in taken})
+            target = _meant(fold_name(name), definition, {each for each in properties if each not in taken})
             if target is not None:
                 renamed[name] = target
     return renamed
@@ -88,7 +89,7 @@ def _renamed(definition: ToolDefinition, given: Mapping[str, Any], properties: M
 
 def _meant(wanted: str, definition: ToolDefinition, free: set[str]) -> str | None:
     """The argument that the name `wanted` stands for, among those that are not given."""
-    same = [each for each in free if folded(each) == wanted]
+    same = [each for each in free if fold_name(each) == wanted]
     if same:
         return same[0] if len(same) == 1 else None
     also = (*definition.aliases.get(wanted, ()), *_SYNONYMS.get(wanted, ()))
@@ -98,9 +99,9 @@ def _meant(wanted: str, definition: ToolDefinition, free: set[str]) -> str | Non
 def _identifier(wanted: str, definition: ToolDefinition, free: set[str]) -> str | None:
     """The missing identifier: `booking_id` or `booking` for `id` of get_booking, `id` or `lpn` for `lpn_id`."""
     missing = [each for each in definition.required if each in free]
-    if len(missing) != 1 or not folded(missing[0]).endswith("id"):
+    if len(missing) != 1 or not fold_name(missing[0]).endswith("id"):
         return None
-    noun = folded(missing[0]).removesuffix("id")
+    noun = fold_name(missing[0]).removesuffix("id")
     own = {noun} if noun else set(definition.name.lower().split("_"))
     return missing[0] if wanted == "id" or wanted.removesuffix("id") in own else None
 
@@ -115,7 +116,7 @@ def _directed(given: Mapping[str, Any], properties: Mapping[str, Schema]) -> Map
         return given
     unknown = [name for name in given if name not in properties]
     is_direction = _direction(given.get(order)) is not None
-    named = order if is_direction else next((name for name in unknown if folded(name) in _DIRECTION_NAMES), None)
+    named = order if is_direction else next((name for name in unknown if fold_name(name) in _DIRECTION_NAMES), None)
     sign = _direction(given[named]) if named is not None else None
     if sign is None:
         return given
@@ -129,7 +130,7 @@ def _directed(given: Mapping[str, Any], properties: Mapping[str, Schema]) -> Map
 
 def _sort_argument(unknown: Iterable[str]) -> str | None:
     """The unknown argument that names the field to sort by."""
-    return next((name for name in unknown if _SYNONYMS.get(folded(name)) == ("order",)), None)
+    return next((name for name in unknown if _SYNONYMS.get(fold_name(name)) == ("order",)), None)
 
 
 def _direction(value: Any) -> str | None:
@@ -144,7 +145,7 @@ def _order(value: Any, schema: Schema, names: Mapping[str, str] = MappingProxyTy
     if match is None or (match[1] and match[3]):
         return value
     sign = match[1].replace("+", "") if match[1] else _DIRECTIONS[(match[3] or "asc").lower()]
-    return _same(sign + names.get(folded(match[2]), match[2]), choices(schema), value)
+    return _same(sign + names.get(fold_name(match[2]), match[2]), choices(schema), value)
 
 
 # -- Values -----------------------------------------------------------------------------------------
@@ -162,7 +163,7 @@ def as_schema(value: Any, schema: Schema, name: str = "") -> Any:
         return _order(value, schema)
     if allowed := choices(schema):
         return _same(value, allowed, value)
-    for kind in types:
+    for kind in sorted(types, key=lambda kind: not _is(value, kind)):  # the type that the value already has first
         converted = _as_kind(value, kind, schema, name)
         if _is(converted, kind):
             return converted
@@ -274,7 +275,9 @@ def _same(value: Any, allowed: list[Any], otherwise: Any) -> Any:
     if value in allowed or not isinstance(value, (str, int, float)):
         return value
     signs = value.startswith("-") if isinstance(value, str) else False
-    same = [each for each in allowed if folded(str(each)) == folded(str(value)) and str(each).startswith("-") == signs]
+    same = [
+        each for each in allowed if fold_name(str(each)) == fold_name(str(value)) and str(each).startswith("-") == signs
+    ]
     return same[0] if len(same) == 1 else otherwise
 
 
@@ -311,6 +314,8 @@ def _numeric_day(text: str) -> str | None:
 
 def _moment(text: str) -> str:
     """Converts a timestamp to JSON Schema's date-time: with T, seconds and a time zone, by default UTC."""
+    if _DATE_TIME.fullmatch(text):
+        return text
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:

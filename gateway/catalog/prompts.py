@@ -39,8 +39,11 @@ class PromptArgument:
             if self.default is None:
                 raise self._missing()
             text = self.default()
-        if len(text) > LONGEST_ARGUMENT or not is_storable(text):
-            raise self._unreadable(text)
+        if len(text) > LONGEST_ARGUMENT:
+            raise self._unreadable(text, f"{self.name} is too long.", f"Shorten {self.name}.")
+        if not is_storable(text):
+            advice = f"Remove the NUL or lone surrogate from {self.name}."
+            raise self._unreadable(text, f"{self.name} contains an invalid character.", advice)
         return self.read(self.name, text)
 
     def _missing(self) -> InvalidArgument:
@@ -52,14 +55,14 @@ class PromptArgument:
             suggestion=f"Get the prompt again with {self.name}.",
         )
 
-    def _unreadable(self, text: str) -> InvalidArgument:
+    def _unreadable(self, text: str, message: str, suggestion: str) -> InvalidArgument:
         return InvalidArgument(
-            f"{self.name} is too long, or contains invalid characters.",
+            message,
             reason="invalid_value",
             parameter=self.name,
             value=text,
             expected=f"a text of at most {LONGEST_ARGUMENT} characters, without NUL or lone surrogates",
-            suggestion=f"Shorten {self.name}.",
+            suggestion=suggestion,
         )
 
 

@@ -21,7 +21,10 @@ def _value(name: str, text: str, schema: Schema) -> Any:
     if text[:1] in ("[", "{") and not {"object", "array"}.isdisjoint(kinds(schema)):
         return _json(name, text)
     value = as_schema(text, schema, name)
-    return number(value) if "integer" in kinds(schema) else value
+    if not isinstance(value, str) or {"integer", "number"}.isdisjoint(kinds(schema)):
+        return value
+    found = number(value)  # a number or a text is valid: 7 is a number, and 007 a text
+    return found if str(found) == value else value
 
 
 def _json(name: str, text: str) -> Any:

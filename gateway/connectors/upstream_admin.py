@@ -31,8 +31,8 @@ class UpstreamAdmin(CredentialAdmin):
         """Maps the old name of each affected tool to its new name."""
         raise NotImplementedError
 
-    def name_problem(self, name: str) -> str | None:
-        """Why no row can have this name, beyond the model's own validation; None if there is no such reason."""
+    def name_problem(self, row: WithCredential, name: str) -> str | None:
+        """Why the row cannot have this name, beyond the model's own validation; None if there is no such reason."""
         return None
 
     def test_connection(self, request: HttpRequest, row: Any) -> Reachability:
@@ -101,7 +101,7 @@ class UpstreamAdmin(CredentialAdmin):
         except ValidationError as error:
             if found := error.message_dict.get("name"):
                 return found
-        problem = self.name_problem(name)
+        problem = self.name_problem(row, name)
         return [problem] if problem else []
 
     def _renamed(self, request: HttpRequest, row: WithCredential, name: str, names: Mapping[str, str]) -> HttpResponse:

@@ -29,10 +29,10 @@ from gateway.dispatch.configuration import Configuration, ConfigurationOfCall
 from gateway.dispatch.redaction import redacted
 from gateway.dispatch.request import PreparedCall, prepare
 from gateway.dispatch.response_cache import CACHE_SECONDS, CachedResponse, response_cache
-from gateway.threads.bridge import check_wanted
+from gateway.threads.bridge import check_wanted, run_sync
 from gateway.threads.limits import on_thread
 from gateway.tracing import identity, spans
-from gateway.upstreams import usage, waits
+from gateway.upstreams import usage
 from telemetry.measurement import OUTSIDE_FIGURES
 
 LONG_ARGUMENTS = 10_000  # characters
@@ -41,12 +41,25 @@ LONG_ARGUMENTS = 10_000  # characters
 async def serve(call: Call) -> Envelope:
     """Answers a call on the event loop. The connection may be long-lived, so the caller's key is checked again.
     Cancelling this coroutine also stops the fetch or query that it waits for. Raises only CallError."""
-    _refuse_over_quota(call)
+    quota = _quota(call)
+    if quota is None:
+        return await _answer(call)
+    _refuse_over_quota(call, quota)
+    if quotas.are_few_left(call.caller.id, quota):
+        await run_sync(quotas.exchange, call.caller.id)
+        _refuse_over_quota(call, quota)
+    envelope = await _answer(call)
+    if quotas.are_few_left(call.caller.id, quota):
+        await run_sync(quotas.exchange, call.caller.id)
+    return envelope
+
+
+async def _answer(call: Call) -> Envelope:
     cached = _cached_answer(call)
     if cached is not None:
         return cached
     with identity.named(call.id), usage.one_call(), configuration.one_call() as of_call:
-        seconds = last_policy_for(call.operation, call.caller.name).timeout_seconds
+        seconds = last_policy_for(catalogue.current_name(call.operation), call.caller.name).timeout_seconds
         return await _in_time(call, seconds, _serve(call, of_call))
 
 
@@ -66,7 +79,20 @@ def serve_blocking(call: Call, under: Configuration | None = None, use: usage.Up
     """Answers a call on a thread that may block. The key is not checked again, because the caller has just been
     authenticated. `under`: a configuration that staff try out instead of the current one. `use`: collects figures on
     the call's upstream requests. Raises only CallError."""
-    _refuse_over_quota(call)
+    quota = _quota(call)
+    if quota is None:
+        return _answer_blocking(call, under, use)
+    _refuse_over_quota(call, quota)
+    if quotas.are_few_left(call.caller.id, quota):
+        quotas.exchange(call.caller.id)
+        _refuse_over_quota(call, quota)
+    envelope = _answer_blocking(call, under, use)
+    if quotas.are_few_left(call.caller.id, quota):
+        quotas.exchange(call.caller.id)
+    return envelope
+
+
+def _answer_blocking(call: Call, under: Configuration | None, use: usage.UpstreamUse | None) -> Envelope:
     cached = _cached_answer(call)
     if cached is not None:
         return cached
@@ -92,7 +118,7 @@ async def _in_time(call: Call, seconds: int, answering: Coroutine[Any, Any, Enve
     try:
         async with asyncio.timeout(seconds) as limit:
             time_limit.set(limit)
-            with errors.as_call_errors(call), waits.one_call():
+            with errors.as_call_errors(call):
                 return await answering
     except TimeoutError:
         error = errors.too_slow(seconds)
@@ -250,12 +276,9 @@ def _sent_again(call: Call, operation: Operation, cached: CachedResponse) -> Env
     return cached.envelope
 
 
-def _refuse_over_quota(call: Call) -> None:
+def _refuse_over_quota(call: Call, quota: int) -> None:
     """Raises QuotaExceeded. Reads only memory."""
-    limit = _quota(call)
-    if limit is None:
-        return
-    error = quotas.exceeded(call.caller.name, call.caller.id, limit)
+    error = quotas.exceeded(call.caller.name, call.caller.id, quota)
     if error is not None:
         measurements.record_error(call, error)
         raise error

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from context_protection.core.cursors import again_for_handle
 from context_protection.core.errors import (
     CallError,
     CondensingFailed,
@@ -16,6 +17,7 @@ from context_protection.core.errors import (
     TooSlow,
     store_unavailable,
 )
+from context_protection.core.handles import HANDLE
 from context_protection.core.policy import Kind
 from context_protection.stores.database_errors import means_unavailable
 from gateway.catalog.catalog import catalogue
@@ -35,7 +37,8 @@ def as_call_errors(call: Call) -> Iterator[None]:
     try:
         yield
     except CallError as error:
-        advised = _with_names_as_given(call, _with_list_to_look_in(call, _with_advice_for_actions(call, error)))
+        advised = _with_format_of_handles(_with_advice_for_actions(call, error))
+        advised = _with_names_as_given(call, _with_list_to_look_in(call, advised))
         record_error(call, advised)
         if error.reason in LOST:  # otherwise a new first call would get the same lost cursor from the cache
             response_cache.forget(call.caller.owner)
@@ -74,11 +77,20 @@ def _with_advice_for_actions(call: Call, error: CallError) -> CallError:
     return error
 
 
+def _with_format_of_handles(error: CallError) -> CallError:
+    """Suggests the call that gives a new handle, however small its result is."""
+    operation = catalogue.find(error.made_by) if isinstance(error, InvalidHandle) else None
+    if operation is None or operation.kind is Kind.ACTION or not operation.takes_format:
+        return error
+    return replace(error, suggestion=again_for_handle(error.made_by, {**error.made_with, "format": HANDLE}))
+
+
 def _with_list_to_look_in(call: Call, error: CallError) -> CallError:
     """Suggests the list whose rows the tool opens, if the upstream does not have the record."""
-    if not isinstance(error, UpstreamNotFound):
+    operation = catalogue.find(call.operation)
+    if operation is None or not isinstance(error, UpstreamNotFound):
         return error
-    lists = (each for each in catalogue if each.record_operation == call.operation)
+    lists = (each for each in catalogue if each.record_operation == operation.name)
     found = next((each for each in lists if each.name not in call.caller.tools.hidden), None)
     if found is None:
         return error
@@ -86,7 +98,7 @@ def _with_list_to_look_in(call: Call, error: CallError) -> CallError:
     return replace(
         error,
         parameter=argument,
-        value=call.arguments.get(argument),
+        value=call.arguments.get(given_names(operation, call.arguments).get(argument, argument)),
         suggestion=f"Find the {argument} with {found.name}.",
     )
 

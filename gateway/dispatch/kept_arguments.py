@@ -10,10 +10,10 @@ from telemetry.arguments import LONGEST, CallWithArguments, switches
 are_kept = switches.are_kept
 
 
-def keep(call: Call, ended: float, answer: bytes = b"") -> None:
-    """Does not block or raise. `ended`: the same time as in the call's measurement. `answer`: the error sent to the
-    client, if any."""
-    keep_text(as_text(call), call.id, call.operation, call.caller.name, ended, answer)
+def keep(call: Call, operation: str, ended: float, answer: bytes = b"") -> None:
+    """Does not block or raise. `operation`: its current name. `ended`: the same time as in the call's measurement.
+    `answer`: the error sent to the client, if any."""
+    keep_text(as_text(call), call.id, operation, call.caller.name, ended, answer)
 
 
 def keep_text(text: str, call_id: str, operation: str, caller: str, ended: float, answer: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import math
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -50,22 +51,21 @@ def _is_plain(prepared: PreparedCall) -> bool:
     return not (is_chosen or is_searched) and policy.summarization and policy.pagination
 
 
-class _Collector:
-    """Sums the seconds of processor time that Python's garbage collector takes: it runs in the middle of any work, for
-    what other calls have allocated."""
+class _Collector(threading.local):
+    """Sums the seconds of processor time that Python's garbage collector takes on this thread: it runs in the middle of
+    any work, for what other calls have allocated."""
 
-    def __init__(self) -> None:
-        self.seconds = self._began = 0.0
-        gc.callbacks.append(self._note)
+    seconds = began = 0.0
 
-    def _note(self, phase: str, info: dict[str, int]) -> None:
+    def note(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":
-            self._began = time.thread_time()
+            self.began = time.thread_time()
         else:
-            self.seconds += time.thread_time() - self._began
+            self.seconds += time.thread_time() - self.began
 
 
 _collector = _Collector()
+gc.callbacks.append(_collector.note)
 
 
 class Pace:

@@ -189,9 +189,9 @@ def record(call: Call, operation: Operation, response: CachedResponse, *, is_cac
         )
     )
     if envelope.failure is not None:
-        kept_arguments.keep(call, ended, envelope.body)
+        kept_arguments.keep(call, operation.name, ended, envelope.body)
     elif kept_arguments.are_kept(operation.name):
-        kept_arguments.keep(call, ended)
+        kept_arguments.keep(call, operation.name, ended)
 
 
 def record_error(call: Call, error: CallError) -> None:
@@ -210,7 +210,8 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
         origin = Origin.UPSTREAM  # most of the policy's time limit was spent waiting for an upstream
     text = kept_arguments.as_text(call)
     is_short = 0 < len(text) <= SHORT
-    revision, arm = configuration.revision_and_arm(call.operation, call.caller.name)
+    operation = catalogue.current_name(call.operation)
+    revision, arm = configuration.revision_and_arm(operation, call.caller.name)
     recorder.record(
         FailedCall(
             ended,
@@ -218,7 +219,7 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
             _call_facts(call),
             tuple(call.arguments) if is_short else _short_names(call),
             text if is_short else "",
-            call.operation,
+            operation,
             reason,
             message[: 4 * LONGEST_MESSAGE],
             origin,
@@ -229,7 +230,7 @@ def _record_failure(call: Call, reason: str, message: str, origin: Origin, body:
         )
     )
     if not is_short:
-        kept_arguments.keep_text(text, call.id, call.operation, call.caller.name, ended, body)
+        kept_arguments.keep_text(text, call.id, operation, call.caller.name, ended, body)
 
 
 def _short_names(call: Call) -> tuple[str, ...]:

@@ -12,8 +12,11 @@ from context_protection.core.redaction import Visibility
 from context_protection.core.withheld_fields import under_all_names
 from gateway.catalog.operation import Operation
 
-_ORDERS = re.compile("sort|order", re.IGNORECASE)  # in the name of an argument that sorts by the fields in its value
-_BETWEEN_NAMES = re.compile(r"[\s,;:+|-]+")
+# In the name of an argument that may sort by the fields in its value; and the names of those that surely do. What a
+# resort or a work order is called says nothing of a secret.
+_ORDERS = re.compile("sort|order", re.IGNORECASE)
+_SORTS = re.compile(r"(?:default_?)?(?:sort|order)(?:s|ing)?(?:_?(?:by|fields?|keys?|columns?|order))?(?:\[\])?", re.I)
+_BETWEEN_NAMES = re.compile(r"[^\w.]+")
 
 
 def check_asking(operation: Operation, given: Mapping[str, Any], visibility: Visibility) -> None:
@@ -41,6 +44,9 @@ def _check_secrets(
     for path in _paths_below(name, value, schema):
         if is_withheld(path.removeprefix(f"{name}."), visibility) and is_withheld(path, visibility):
             raise _withheld(path, path, visibility)
+    for field in _sorted_by(name, value) if _SORTS.fullmatch(name) else ():
+        if is_withheld(field, visibility):
+            raise _withheld(name, field, visibility)
 
 
 def _check_policy(
@@ -48,11 +54,21 @@ def _check_policy(
 ) -> None:
     asked = [(name, name), *((name, field) for field in operation.compares.get(name, ()))]
     asked += [(path, path.removeprefix(f"{name}.")) for path in _paths_below(name, value, schema)]
-    if isinstance(value, str) and _ORDERS.search(name):
-        asked += [(name, field) for field in _BETWEEN_NAMES.split(value) if field]
+    asked += [(name, field) for field in _sorted_by(name, value)]
     for argument, field in asked:
         if visibility.withholds(field.split(".")):
             raise _withheld(argument, field, visibility)
+
+
+def _sorted_by(name: str, value: Any) -> Iterator[str]:
+    """The names of fields in an argument that sorts: those in its texts, at any depth. None if it does not sort."""
+    pending = [value] if _ORDERS.search(name) else []
+    while pending:
+        current = pending.pop()
+        if isinstance(current, str):
+            yield from filter(None, _BETWEEN_NAMES.split(current))
+        elif isinstance(current, (dict, list)):
+            pending += current.values() if isinstance(current, dict) else current
 
 
 def _paths_below(name: str, value: Any, schema: Any) -> Iterator[str]:

@@ -75,7 +75,8 @@ def _proved(request: HttpRequest, user: Any, factor: SecondFactor, form: CodeFor
 def _warn_of_few_codes(request: HttpRequest, factor: SecondFactor) -> None:
     left = factor.recovery_codes.count()
     show = messages.warning if left <= FEW_CODES else messages.info
-    show(request, f"{left} recovery codes are left. Under “Two-factor authentication” you can make new ones.")
+    codes = "1 recovery code is" if left == 1 else f"{left} recovery codes are"
+    show(request, f"{codes} left. Under “Two-factor authentication” you can make new ones.")
 
 
 # -- The user's own page -----------------------------------------------------------------------------------

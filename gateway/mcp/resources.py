@@ -92,9 +92,10 @@ def resource_handlers(stdio_peer: Peer | None) -> dict[str, Any]:
 def _file(caller: Caller, uri: str) -> types.ReadResourceResult:
     """A stored file, complete: the client program reads it, and shows the model a form of its own. Blocks. Raises
     NotFound."""
+    now = confirm(caller)
     try:
-        snapshot = snapshots.opened(uri.removeprefix(hints.FILES), confirm(caller).owner)
-        if is_file(snapshot) and snapshot.operation not in caller.tools.hidden:
+        snapshot = snapshots.opened(uri.removeprefix(hints.FILES), now.owner)
+        if is_file(snapshot) and snapshot.operation not in now.tools.hidden:
             file = file_of(snapshot, snapshots)
             blob = base64.b64encode(file.data).decode()
             content = types.BlobResourceContents(uri=uri, mime_type=file.media_type, blob=blob)

@@ -6,7 +6,6 @@ instead of all tools.
 
 import logging
 import os
-import platform
 import threading
 import time
 from collections.abc import Callable
@@ -105,7 +104,7 @@ class Reporter:
         processes.write(
             self.process,
             kind=self.kind,
-            host=platform.node()[:100],
+            host=processes.this_host(),
             pid=os.getpid(),
             started_at=self._started_at,
             version=VERSION,

@@ -1,9 +1,8 @@
 """The names of OpenTelemetry's semantic conventions for MCP, which are in development, and Sluice's own.
 
-The conventions: github.com/open-telemetry/semantic-conventions-genai. If they rename an attribute, change it here only.
+The conventions: github.com/open-telemetry/semantic-conventions-genai, as of November 2026. If they rename an attribute,
+change it here only.
 """
-
-SEMCONV_VERSION = "development, 2026-11"
 
 # -- Attributes of the conventions
 METHOD = "mcp.method.name"

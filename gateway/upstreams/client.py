@@ -3,6 +3,7 @@ rate limit, credentials, redirects, one exchange."""
 
 import asyncio
 import random
+import threading
 import time
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +26,7 @@ from gateway.upstreams.failures import UpstreamFailures, given_up
 from gateway.upstreams.limits import DEFAULT_LIMITS, CallLimits, Rate, Rates, Retries
 from gateway.upstreams.request import Read, Request, Response
 from gateway.upstreams.shared_breakers import BreakerOutcome
-from gateway.upstreams.usage import upstream_use
-from gateway.upstreams.waits import Waited, waited
+from gateway.upstreams.usage import UpstreamUse, upstream_use
 
 T = TypeVar("T")
 
@@ -93,11 +93,11 @@ class CallLimit:
 
     deadline: float
     wait_seconds: float
-    waited: Waited
+    use: UpstreamUse
 
     def patience(self, now: float) -> float:
         """The seconds for which the call may still wait."""
-        return max(0.0, min(self.deadline - now, self.wait_seconds - self.waited.seconds))
+        return max(0.0, min(self.deadline - now, self.wait_seconds - self.use.paused_seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,8 @@ class Upstream:
         self._failures = UpstreamFailures(name, authentication)
         self._exchanger = Exchanger(name, authentication, limits, tuple(trusted), self._failures)
         self._breaker = Breaker(timing.clock)
+        self._is_dropped = False
+        self._reporting = threading.RLock()  # so that an upstream is dropped either before or after a report
         self._retries = Retries(limits.attempts, timing.clock, timing.chance)
         self._rates, self._has_rates = Rates(name, rates, timing.clock, timing.sleep), bool(rates)
         self._cache = UpstreamCache(timing.clock, most_answers=limits.most_answers)
@@ -210,6 +212,14 @@ class Upstream:
         """From now on, the breaker counts the calls of all processes."""
         shared_breakers.join(self.name, self._breaker)
 
+    def drop(self) -> None:
+        """The upstream is replaced or removed. Its calls in flight finish, but its breaker reports nothing any more."""
+        with self._reporting:
+            self._is_dropped = True
+            shared_breakers.leave(self.name, self._breaker)
+            if self._breaker.state != "closed":
+                breaker_events.dropped(self.name)
+
     def forget(self) -> None:
         """Clears the response cache."""
         self._cache.clear()
@@ -237,7 +247,7 @@ class Upstream:
 
     async def _attempts(self, request: Request, read: Read[Any] | None) -> tuple[Response, Any]:
         loop = asyncio.get_running_loop()
-        limit = CallLimit(loop.time() + self.limits.total_seconds, self.limits.wait_seconds, waited())
+        limit = CallLimit(loop.time() + self.limits.total_seconds, self.limits.wait_seconds, upstream_use())
         self._retries.budget.note_call()
         for attempt in range(1, self.limits.attempts + 1):
             try:
@@ -246,9 +256,9 @@ class Upstream:
                 pause = self._pause(request, error, attempt, limit.patience(loop.time()))
                 if pause is None:
                     raise given_up(error, self._rates.capacity) from None
-            limit.waited.seconds += pause
+            limit.use.paused_seconds += pause  # at once, because the call's other requests may wait only for the rest
             await self._timing.sleep(pause)
-            upstream_use().note_pause(pause)
+            limit.use.note_pause(pause)
         raise AssertionError("the last attempt returns or raises")
 
     def _pause(self, request: Request, error: UpstreamError, attempt: int, patience: float) -> float | None:
@@ -273,18 +283,16 @@ class Upstream:
         except BaseException:
             self._abandon()
             raise
-        was_open = self._breaker.state != "closed"
         self._succeed()
         self._succeeded_at = time.time()
-        if was_open:
-            breaker_events.closed(self.name)
         return response, content
 
     def _record_error(self, error: UpstreamError) -> None:
-        was_closed = self._breaker.state == "closed"
-        self._count(error)
-        if was_closed and self._breaker.state != "closed":
-            breaker_events.opened(self.name, error.reason)
+        with self._reporting:
+            was_closed = self._breaker.state == "closed"
+            self._count(error)
+            if was_closed and self._breaker.state != "closed" and not self._is_dropped:
+                breaker_events.opened(self.name, error.reason)
 
     def _count(self, error: UpstreamError) -> None:
         if error.reason in SUCCESS_REASONS:
@@ -298,8 +306,13 @@ class Upstream:
             self._failed_at, self._failure = time.time(), error.reason
 
     def _succeed(self) -> None:
-        if not self._breaker.is_healthy:
+        if self._breaker.is_healthy:
+            return
+        with self._reporting:
+            was_open = self._breaker.state != "closed"
             self._breaker.succeeded()
+            if was_open and not self._is_dropped:
+                breaker_events.closed(self.name)
             self._tell(BreakerOutcome.SUCCEEDED)
 
     def _abandon(self) -> None:
@@ -331,9 +344,9 @@ class Upstream:
         since = self._timing.clock()
         seconds = await self._rates.enter(patience)
         paused = self._timing.clock() - since
-        limit.waited.seconds += paused
+        limit.use.paused_seconds += paused
         if paused >= SHORTEST_PAUSE:
-            upstream_use().note_pause(paused)
+            limit.use.note_pause(paused)
         if seconds:
             raise self._failures.limited(seconds, self._rates.capacity)
 

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import orjson
 
 from context_protection.core.redaction import redact_text
+from gateway.upstreams import error_messages
 from gateway.upstreams.addresses import refused
 from gateway.upstreams.auth.authentication import Authentication
 from gateway.upstreams.errors import (
@@ -51,23 +52,6 @@ TOKENS = (
 )
 NAMED_SECRET = re.compile(
     r"(?i)\b([\w-]*(?:api[_-]?key|token|secret|passw(?:or)?d|signature|authorization))(\"?'?\s*[=:]\s*\"?'?)[^\s\"'&,;]{4,}"
-)
-
-MESSAGE_PATHS = (
-    ("error", "message"),
-    ("error", "detail"),
-    ("error_description",),
-    ("message",),
-    ("detail",),
-    ("title",),
-    ("errors", 0, "message"),
-    ("errors", 0, "detail"),
-    ("errors", 0, "title"),
-    ("errors", 0),
-    ("error",),
-    ("msg",),
-    ("reason",),
-    ("description",),
 )
 
 
@@ -239,25 +223,25 @@ def given_up(error: UpstreamError, capacity: Mapping[str, int]) -> UpstreamError
 
 
 def message_of(response: Response, secrets: Iterable[str]) -> str:
-    """The cleaned message of a JSON body; "" if it has none, or if the body is too large or is not JSON. HTML pages are
-    never repeated."""
-    if "json" not in response.media_type or len(response.body) > MAX_BYTES_READ:
+    """The cleaned message of a JSON body, with what it says about single fields, or the first line of a plain text that
+    rejects a request; "" if there is none, or if the body is too large or cannot be read. HTML pages are never
+    repeated."""
+    if len(response.body) > MAX_BYTES_READ:
+        return ""
+    if response.media_type == "text/plain" and 400 <= response.status < 500:
+        return cleaned(_first_line(response.body), secrets)
+    if "json" not in response.media_type:
         return ""
     try:
         document = orjson.loads(response.body)
     except orjson.JSONDecodeError:
         return ""
-    found = (_at(document, path) for path in MESSAGE_PATHS)
-    return cleaned(next((each for each in found if isinstance(each, str) and each), ""), secrets)
+    return cleaned(error_messages.found_in(document), secrets)
 
 
-def _at(document: Any, path: tuple[str | int, ...]) -> Any:
-    for step in path:
-        if isinstance(step, str):
-            document = document.get(step) if isinstance(document, Mapping) else None
-        else:
-            document = document[step] if isinstance(document, list) and step < len(document) else None
-    return document
+def _first_line(body: bytes) -> str:
+    text = body.decode(errors="replace").strip()
+    return "" if text.startswith("<") else text.partition("\n")[0]
 
 
 def cleaned(text: str, secrets: Iterable[str], most: int = MAX_CHARS) -> str:

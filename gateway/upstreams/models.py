@@ -44,6 +44,7 @@ class WithCredential(models.Model):
 
     name: Any
     enabled: Any
+    unique_by = ("name",)
 
     authentication = models.CharField(
         max_length=20,
@@ -99,6 +100,11 @@ class WithCredential(models.Model):
 
     class Meta:
         abstract = True
+
+    @property
+    def not_in_history(self) -> str:
+        has_secret = self.authentication != AuthKind.NONE and self.secret_changed_at is not None
+        return "secret" if has_secret else ""
 
     def connection(self) -> Connection:
         raise NotImplementedError

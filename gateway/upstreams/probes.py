@@ -1,6 +1,7 @@
 """Checks whether an upstream answers, with one cheap read that no breaker, rate or retry budget counts."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from gateway.upstreams.client import Upstream
 from gateway.upstreams.errors import UpstreamError
 from gateway.upstreams.request import Request
 
+logger = logging.getLogger(__name__)
 PATIENCE = 10.0  # seconds
 AT_ONCE = 8
 
@@ -52,7 +54,17 @@ def probe_also(source: Probes) -> None:
 
 
 def all_probes() -> list[Probe]:
-    return [probe for source in _sources for probe in source()]
+    """The probes of all connectors. Blocks. A connector that cannot prepare its probes, for example because its
+    configuration is invalid, does not affect others (law 5)."""
+    return [probe for source in _sources for probe in _prepared(source)]
+
+
+def _prepared(source: Probes) -> Sequence[Probe]:
+    try:
+        return source()
+    except Exception:
+        logger.exception("probes could not be prepared")
+        return ()
 
 
 def result_of(name: str) -> ProbeResult | None:
@@ -61,7 +73,8 @@ def result_of(name: str) -> ProbeResult | None:
 
 
 async def run(probes: Iterable[Probe]) -> None:
-    """Runs the probes, AT_ONCE at a time. Does not raise."""
+    """Runs the probes, AT_ONCE at a time, and stores their results: an upstream that fails, or does not answer in time,
+    has a result, too. Raises only what `ask` raises against its contract."""
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def one(probe: Probe) -> None:

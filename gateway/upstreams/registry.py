@@ -20,6 +20,9 @@ class UpstreamRegistry:
         self._others: list[Callable[[], Iterable[UpstreamState]]] = []
 
     def register(self, upstream: Upstream) -> Upstream:
+        known = self._upstreams.get(upstream.name)
+        if known is not None and known is not upstream:
+            known.drop()
         self._upstreams[upstream.name] = upstream
         upstream.share_breaker()
         return upstream
@@ -39,7 +42,9 @@ class UpstreamRegistry:
         return [*(each.state() for each in self.all()), *(state for others in self._others for state in others())]
 
     def remove(self, name: str) -> None:
-        self._upstreams.pop(name, None)
+        known = self._upstreams.pop(name, None)
+        if known is not None:
+            known.drop()
 
 
 upstreams = UpstreamRegistry()

@@ -36,6 +36,12 @@ def join(upstream: str, breaker: Breaker) -> None:
         breaker.open_for(seconds, cooldown)
 
 
+def leave(upstream: str, breaker: Breaker) -> None:
+    """No longer shares the breaker, even while calls in flight still use it."""
+    if _breakers.get(upstream) is breaker:
+        del _breakers[upstream]
+
+
 def tell(upstream: str, breaker: Breaker, outcome: BreakerOutcome, reason: str = "") -> None:
     """Announces what this process's breaker has just counted, if the breaker is shared. `reason`: of a failure. Does
     not block."""

@@ -10,15 +10,16 @@ from telemetry.attempts import MOST, Wait
 
 class UpstreamUse:
     """`name`: the upstream that was needed last; empty if cached data was enough. `attempts`: the number of requests
-    sent. `status`: the HTTP status of the last request; 0: no answer, or not HTTP. `waits`: requests and pauses in
-    order, at most one more than telemetry records. Only one event loop writes at a time, so no lock is needed."""
+    sent. `status`: the HTTP status of the last request; 0: no answer, or not HTTP. `paused_seconds`: the sum of all
+    pauses, also of concurrent requests. `waits`: requests and pauses in order, at most one more than telemetry records.
+    Only one event loop writes at a time, so no lock is needed."""
 
-    __slots__ = ("_since", "_waiting", "attempts", "milliseconds", "name", "status", "waits")
+    __slots__ = ("_since", "_waiting", "attempts", "milliseconds", "name", "paused_seconds", "status", "waits")
 
     def __init__(self) -> None:
         self.name = ""
         self.attempts = self.status = 0
-        self.milliseconds = 0.0
+        self.milliseconds = self.paused_seconds = 0.0
         self.waits: list[Wait] = []
         self._waiting = 0  # requests in flight: time that they share is counted once
         self._since = 0.0
@@ -45,7 +46,7 @@ class UpstreamUse:
             self._note(Wait(1000 * seconds, status))
 
     def note_pause(self, seconds: float) -> None:
-        """Notes a pause between two attempts, or for the upstream's rate limit."""
+        """Lists a pause between two attempts, or for the upstream's rate limit."""
         self._note(Wait(1000 * seconds))
 
     def _note(self, wait: Wait) -> None:
@@ -65,6 +66,6 @@ of_this_call = _of_the_call.get  # returns None outside `one_call`, as for a cac
 
 
 def upstream_use() -> UpstreamUse:
-    """The use of upstreams by the current call. Outside a call, as in a background task, a new object that nobody
-    reads."""
+    """The use of upstreams by the current call. Outside a call, as in a background task, a new object, which only the
+    request reads."""
     return _of_the_call.get() or UpstreamUse()

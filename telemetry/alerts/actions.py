@@ -1,6 +1,6 @@
 """What people can do with an alert: acknowledge it, silence it, end the silence. Its history shows each action."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 
@@ -27,11 +27,11 @@ def acknowledge(alert: Alert, *, by: str, note: str, now: datetime) -> None:
 
 def silence(alert: Alert, *, by: str, until: datetime, now: datetime) -> None:
     """Raises ValueError for a time that has passed, or is more than LONGEST_SILENCE away."""
+    end = f"{until.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     if not now < until <= now + LONGEST_SILENCE:
-        raise ValueError(f"until={until:%Y-%m-%d %H:%M} is not within the next 7 days. Choose a time that is.")
-    message = f"until {until:%Y-%m-%d %H:%M} UTC"
+        raise ValueError(f"until={end} is not within the next 7 days. Choose a time that is.")
     what = AlertTransition.What.SILENCED
-    _changed(alert, what, message=message, by=by, now=now, silenced_by=by, silenced_until=until)
+    _changed(alert, what, message=f"until {end}", by=by, now=now, silenced_by=by, silenced_until=until)
 
 
 def end_silence(alert: Alert, *, by: str, now: datetime) -> None:

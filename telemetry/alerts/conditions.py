@@ -9,7 +9,7 @@ from django.conf import settings
 
 from telemetry.alert_kinds import KindDeclaration, NoData, Per, RuleKind, kind_of
 from telemetry.alert_states import RuleTiming, Signal
-from telemetry.models.alerts import AlertRule
+from telemetry.models.alerts import Alert, AlertRule
 
 DEFAULT_RECOVERY = 0.8  # the recovery threshold as a share of the limit; OVERSIZED_ALERT_RECOVERY can replace it
 
@@ -40,7 +40,7 @@ class RuleCondition:
         """The condition for a tool with its own limit. It recovers at the same fraction of its limit as the rule."""
         limit = self.own_limits[tool]
         part = self.recovery / self.limit if self.limit else DEFAULT_RECOVERY
-        return replace(self, limit=limit, recovery=limit * part, tools=(tool,), own_limits={})
+        return replace(self, per=Per.TOOL, limit=limit, recovery=limit * part, tools=(tool,), own_limits={})
 
 
 def condition_of(rule: AlertRule) -> RuleCondition:
@@ -60,6 +60,12 @@ def condition_of(rule: AlertRule) -> RuleCondition:
         own_limits=dict(rule.limits_by_tool),
     )
     return _with_settings(condition) if rule.follows_settings else condition
+
+
+def condition_of_alert(alert: Alert) -> RuleCondition:
+    """The condition that the alert's subject is checked by."""
+    condition = condition_of(alert.rule)
+    return condition.for_tool(alert.subject) if alert.subject in condition.own_limits else condition
 
 
 def patterns(text: str) -> tuple[str, ...]:

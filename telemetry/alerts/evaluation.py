@@ -22,6 +22,7 @@ from telemetry.models.alerts import Alert, AlertRule
 
 STALE_AFTER = timedelta(seconds=90)
 NO_CALLS = "No calls to check. That is not the same as OK."
+NOTHING_LEFT = "Nothing to check any more. This rule counts that as recovered."
 NOT_CHECKED = "The rule could not be checked ({error}). It is tried again in 15 seconds."
 
 logger = logging.getLogger("telemetry.alerts")
@@ -83,8 +84,9 @@ def _without_calls(rule: AlertRule, condition: RuleCondition, alert: Alert, now:
     if alert.state == AlertState.NO_DATA and now - alert.since > lifecycle.FORGOTTEN_AFTER:
         lifecycle.end(alert, "Nothing was seen of it for a day.", now)
         return
-    seen = signal(_nothing(alert, NO_CALLS), minimum=condition.minimum, no_data=NoData(condition.no_data))
-    lifecycle.advance(rule, condition, alert, _nothing(alert, NO_CALLS), seen, now)
+    reading = _nothing(alert, NOTHING_LEFT if condition.no_data is NoData.OK else NO_CALLS)
+    seen = signal(reading, minimum=condition.minimum, no_data=condition.no_data)
+    lifecycle.advance(rule, condition, alert, reading, seen, now)
 
 
 def _could_not_check(rule: AlertRule, condition: RuleCondition, error: str, now: datetime) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.db.models import Q
 
 from telemetry.alert_kinds import KindDeclaration, LimitUnit, RuleKind, kind_of
 from telemetry.alerts import words
@@ -43,6 +44,19 @@ class SpanField(forms.TypedChoiceField):
         self.choices = self._offered((seconds,))
 
 
+class ChannelsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # not subscriptable at run time
+    """The channels of a rule."""
+
+    def label_from_instance(self, obj: Channel) -> str:
+        return str(obj) if obj.is_enabled else f"{obj} (switched off)"
+
+    def offer(self, rule: AlertRule) -> None:
+        """Offers the channels that are switched on, and those that the rule has already, so that saving the rule
+        keeps them."""
+        of_rule = Q(rules=rule) if rule.pk else Q()
+        self.queryset = Channel.objects.filter(Q(is_enabled=True) | of_rule).distinct()
+
+
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at run time
     limit = forms.FloatField(min_value=0, label="above")
     recovery_limit = forms.FloatField(min_value=0, label="at or below")
@@ -53,9 +67,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
     window_seconds = SpanField(WINDOWS, label="in")
     pending_seconds = SpanField(SPANS, zero="at once", label="for")
     recovery_seconds = SpanField(SPANS, zero="at once", label="for")
-    channels = forms.ModelMultipleChoiceField(
-        Channel.objects.filter(is_enabled=True), widget=forms.CheckboxSelectMultiple, required=False
-    )
+    channels = ChannelsField(Channel.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
 
     class Meta:
         model = AlertRule
@@ -84,6 +96,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
         self.fields["per"].choices = [(each.value, each.label) for each in self.declared.per]  # type: ignore[attr-defined]
         for name in ("window_seconds", "pending_seconds", "recovery_seconds"):
             self.fields[name].offer(self.initial[name])  # type: ignore[attr-defined]
+        self.fields["channels"].offer(instance)  # type: ignore[attr-defined]
         for name in self._unused():
             del self.fields[name]
 
@@ -217,7 +230,8 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
         return condition_of(self.rule())
 
     def ticked(self) -> list[Channel]:
-        return list(self.cleaned_data["channels"])
+        """The ticked channels that are switched on."""
+        return [channel for channel in self.cleaned_data["channels"] if channel.is_enabled]
 
     def sentence(self) -> str:
         return words.rule_sentence(self.condition(), [str(channel) for channel in self.ticked()])

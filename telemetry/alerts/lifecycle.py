@@ -12,7 +12,7 @@ from typing import Any
 from telemetry import alert_states, events
 from telemetry.alert_states import AlertState, Signal
 from telemetry.alerts import links, notifications
-from telemetry.alerts.conditions import Reading, RuleCondition
+from telemetry.alerts.conditions import Reading, RuleCondition, condition_of_alert
 from telemetry.models.alerts import LONGEST_SUBJECT, Alert, AlertRule, AlertTransition
 
 FORGOTTEN_AFTER = timedelta(days=1)  # how long an alert stays in the state No data before its episode ends
@@ -51,15 +51,16 @@ def advance(
 
 
 def _begun(rule: AlertRule, reading: Reading, now: datetime) -> Alert:
-    """A new episode. If a silence of the subject's earlier episode has not ended, it applies to this one too."""
+    """A new episode. If a silence of the subject's last episode has not ended, it applies to this one too."""
     subject = reading.subject[:LONGEST_SUBJECT]
-    last = Alert.objects.filter(rule=rule, subject=subject, silenced_until__gt=now).first()
+    last = Alert.objects.filter(rule=rule, subject=subject).first()
+    is_silenced = last is not None and last.is_silenced(now)
     return Alert(
         rule=rule,
         subject=subject,
         started_at=now,
-        silenced_until=last.silenced_until if last else None,
-        silenced_by=last.silenced_by if last else "",
+        silenced_until=last.silenced_until if last and is_silenced else None,
+        silenced_by=last.silenced_by if last and is_silenced else "",
     )
 
 
@@ -76,7 +77,8 @@ def _update_figures(alert: Alert, reading: Reading, now: datetime) -> None:
     }
 
 
-def _record_transition(alert: Alert, before: AlertState, now: datetime) -> AlertTransition:
+def _record_transition(alert: Alert, before: AlertState, now: datetime, over: str = "recovered") -> AlertTransition:
+    """`over`: what the alert did if it is over."""
     transition = AlertTransition.objects.create(
         alert=alert,
         at=now,
@@ -92,7 +94,7 @@ def _record_transition(alert: Alert, before: AlertState, now: datetime) -> Alert
             _mark(alert, "fires", now)
         case _, AlertState.NORMAL if alert.fired_at is not None:
             logger.info("alert cleared: %s", alert.message, extra=_fields(alert))
-            _mark(alert, "recovered", now)
+            _mark(alert, over, now)
         case _, AlertState.ERROR:
             logger.warning("alert could not be checked: %s", alert.message, extra=_fields(alert))
     return transition
@@ -103,7 +105,7 @@ def _mark(alert: Alert, verb: str, now: datetime) -> None:
     events.record(
         at=now,
         kind=events.EventKind.ALERT,
-        subject_type=alert.rule.per if alert.subject else "alert",
+        subject_type=condition_of_alert(alert).per if alert.subject else "alert",
         subject=alert.subject,
         summary=f"{alert.title} {verb}",
         reason=alert.message,
@@ -129,4 +131,4 @@ def end(alert: Alert, message: str, now: datetime) -> None:
     alert.since = alert.ended_at = now
     alert.message = message
     alert.save()
-    _record_transition(alert, before, now)
+    _record_transition(alert, before, now, over="ended")

@@ -88,7 +88,7 @@ def _parts(condition: RuleCondition, since: datetime, now: datetime) -> Parts:
     """The condition, and one for each tool with its own limit; each with the intervals to evaluate."""
     yield condition, _intervals(condition, since, now)
     for tool in condition.own_limits:
-        own = replace(condition.for_tool(tool), per=Per.TOOL)
+        own = condition.for_tool(tool)
         yield own, _intervals(own, since, now)
 
 

@@ -11,7 +11,7 @@ from telemetry.alert_kinds import Severity
 from telemetry.alert_states import AlertState
 from telemetry.alerts import links
 from telemetry.alerts.conditions import condition_of
-from telemetry.models.alerts import Alert, AlertRule, Notification
+from telemetry.models.alerts import Alert, AlertRule, AlertTransition, Notification
 
 SHAPES = {Severity.DOWN: "■", Severity.DEGRADED: "▲"}
 RECOVERED = "●"
@@ -27,7 +27,8 @@ class Message:
 
 
 def of_transition(notification: Notification) -> Message:
-    """The message about a transition. Its sentence is the transition's, because the alert may have changed since."""
+    """The message about a transition. Its sentence, value and limit are the transition's, because the alert may have
+    changed since."""
     transition = notification.transition
     alert = transition.alert
     is_over = transition.after == AlertState.NORMAL
@@ -37,7 +38,7 @@ def of_transition(notification: Notification) -> Message:
         headline=f"{alert.title} {'has recovered' if is_over else 'is firing'}",
         sentence=transition.message,
         at=transition.at,
-        alert=alert,
+        transition=transition,
         rule=alert.rule,
     )
 
@@ -49,14 +50,22 @@ def of_test(rule: AlertRule, *, by: str) -> Message:
         headline=f"Test of the rule {rule.name}",
         sentence=f"{by} has sent this test from the rule's page. Nothing is wrong.",
         at=timezone.now(),
-        alert=None,
+        transition=None,
         rule=rule,
     )
 
 
 def _message(
-    *, event: str, shape: str, headline: str, sentence: str, at: datetime, alert: Alert | None, rule: AlertRule
+    *,
+    event: str,
+    shape: str,
+    headline: str,
+    sentence: str,
+    at: datetime,
+    transition: AlertTransition | None,
+    rule: AlertRule,
 ) -> Message:
+    alert = transition.alert if transition else None
     pages = {
         "alert": links.absolute(links.alert(alert)) if alert else "",
         "calls": links.absolute(links.calls(alert, at)) if alert else "",
@@ -73,34 +82,40 @@ def _message(
                 *(f"{name.capitalize()}: {url}" for name, url in shown.items()),
             ]
         ),
-        document=_document(event, sentence, at, alert, rule, shown),
+        document=_document(event, sentence, at, transition, rule, shown),
         slack=_slack(f"{shape} {headline}", sentence, shown),
     )
 
 
 def _document(
-    event: str, sentence: str, at: datetime, alert: Alert | None, rule: AlertRule, pages: Mapping[str, str]
+    event: str,
+    sentence: str,
+    at: datetime,
+    transition: AlertTransition | None,
+    rule: AlertRule,
+    pages: Mapping[str, str],
 ) -> Mapping[str, Any]:
-    condition = condition_of(rule)
     return {
         "version": 1,
         "event": event,
         "at": at.isoformat(),
         "rule": {"name": rule.name, "kind": rule.kind},
-        "alert": {
-            "id": alert.pk,
-            "subject": alert.subject,
-            "severity": alert.severity,
-            "value": alert.value,
-            "limit": alert.limit,
-            "unit": condition.declared.unit,
-            "since": (alert.fired_at or alert.started_at).isoformat(),
-            "tools": [{"name": name, "affected": affected, "calls": calls} for name, affected, calls in alert.tools],
-        }
-        if alert
-        else None,
+        "alert": _alert(transition.alert, transition) if transition else None,
         "message": sentence,
         "links": dict(pages),
+    }
+
+
+def _alert(alert: Alert, transition: AlertTransition) -> Mapping[str, Any]:
+    return {
+        "id": alert.pk,
+        "subject": alert.subject,
+        "severity": alert.severity,
+        "value": transition.value,
+        "limit": transition.limit,
+        "unit": condition_of(alert.rule).declared.unit,
+        "since": (alert.fired_at or alert.started_at).isoformat(),
+        "tools": [{"name": name, "affected": affected, "calls": calls} for name, affected, calls in alert.tools],
     }
 
 

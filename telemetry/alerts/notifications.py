@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from celery import current_app
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -21,6 +21,7 @@ DELIVER = "telemetry.tasks.deliver_notification"  # the task that calls `deliver
 PAUSES = (5, 15, 60, 300, 900, 3600)  # seconds between attempts
 LEASE = timedelta(seconds=60)  # after this time, another worker may repeat an attempt that has not ended
 LONGEST_RESULT = 300
+SILENCED = "silenced; sent when the silence ends, unless the alert has ended by then"
 
 logger = logging.getLogger("telemetry.alerts")
 
@@ -52,11 +53,12 @@ def _queue(alert: Alert, transition: AlertTransition, now: datetime) -> None:
 
 
 def start_due(now: datetime) -> int:
-    """Starts a task for each notification that is due. Returns how many were started."""
-    due = list(
-        Notification.objects.filter(state=Notification.Delivery.QUEUED, due_at__lte=now).values_list("pk", flat=True)
-    )
-    return sum(_start_task(pk) for pk in due)
+    """Starts a task for each notification that is due, unless a silence holds it back. Returns how many were
+    started."""
+    due = Notification.objects.filter(state=Notification.Delivery.QUEUED, due_at__lte=now)
+    still_wanted = Q(transition__alert__ended_at=None, transition__alert__acknowledged_at=None)
+    silenced = still_wanted & Q(transition__after=AlertState.ALERTING, transition__alert__silenced_until__gt=now)
+    return sum(_start_task(pk) for pk in list(due.exclude(silenced).values_list("pk", flat=True)))
 
 
 def _start_task(pk: int, pause: float = 0) -> bool:
@@ -75,8 +77,10 @@ def deliver(pk: int, *, now: datetime | None = None) -> None:
     if not _claimed(pk, now):
         return
     notification = Notification.objects.select_related("channel", "transition__alert__rule").get(pk=pk)
-    if reason := _no_longer_wanted(notification, now):
+    if reason := _no_longer_wanted(notification):
         _finish(notification, Notification.Delivery.DROPPED, reason)
+        return
+    if _is_silenced(notification, now) or _waits(notification):
         return
     sent = channels.send(notification.channel, messages.of_transition(notification), deduplicate=f"notification-{pk}")
     if sent.ok:
@@ -96,13 +100,56 @@ def _claimed(pk: int, now: datetime) -> bool:
     return bool(due.update(due_at=now + LEASE, attempts=F("attempts") + 1))
 
 
-def _no_longer_wanted(notification: Notification, now: datetime) -> str:
-    alert = notification.transition.alert
+# A message may have arrived although the answer was lost, so an earlier attempt counts.
+_MAY_KNOW = Q(state__in=(Notification.Delivery.QUEUED, Notification.Delivery.SENT)) | Q(attempts__gt=1)
+
+
+def _no_longer_wanted(notification: Notification) -> str:
+    """Why the message is not to be sent; "" if it is."""
+    if not notification.channel.is_enabled:
+        return "the channel was switched off before this was sent"
     if notification.transition.after != AlertState.ALERTING:
-        return ""
+        return (
+            "" if _of_firing(notification).filter(_MAY_KNOW).exists() else "the message about the firing was not sent"
+        )
+    alert = notification.transition.alert
+    if alert.ended_at is not None:
+        return "the alert ended before this was sent"
     if alert.acknowledged_at is not None:
         return f"acknowledged by {alert.acknowledged_by} meanwhile"
-    return "silenced meanwhile" if alert.is_silenced(now) else ""
+    return ""
+
+
+def _is_silenced(notification: Notification, now: datetime) -> bool:
+    """Whether the message of firing waits for the end of a silence, which people can change meanwhile."""
+    transition = notification.transition
+    if transition.after != AlertState.ALERTING or not transition.alert.is_silenced(now):
+        return False
+    _put_back(notification, due_at=now, result=SILENCED)
+    return True
+
+
+def _of_firing(recovery: Notification) -> QuerySet[Notification]:
+    """The notification of the same channel about the firing of the alert."""
+    fired = Notification.objects.filter(transition__alert=recovery.transition.alert, channel=recovery.channel)
+    return fired.filter(transition__after=AlertState.ALERTING)
+
+
+def _waits(notification: Notification) -> bool:
+    """Whether the message of recovery waits, because another worker may be sending the one of firing. Its next attempt
+    is then due when that one's is: by then it was sent, or is dropped because the alert has ended."""
+    if notification.transition.after == AlertState.ALERTING:
+        return False
+    firing = _of_firing(notification).filter(state=Notification.Delivery.QUEUED).first()
+    if firing is None:
+        return False
+    _put_back(notification, due_at=firing.due_at)
+    return True
+
+
+def _put_back(notification: Notification, **fields: object) -> None:
+    """Ends a claim that was no attempt."""
+    Notification.objects.filter(pk=notification.pk).update(attempts=F("attempts") - 1, **fields)
 
 
 def _try_again(notification: Notification, result: str, now: datetime) -> None:

@@ -10,18 +10,25 @@ NAMED_TOOLS = 5
 
 
 def amount(value: float | None, unit: LimitUnit) -> str:
-    """5%, 5.8%, 1,250 ms, 12"""
+    """5%, 5.8%, 0.25%, 1,250 ms, 12"""
     if value is None:
         return "–"
     match unit:
         case LimitUnit.SHARE:
-            return f"{100 * value:.1f}".removesuffix(".0") + "%"
+            return _percent(100 * value)
         case LimitUnit.MILLISECONDS:
             return f"{value:,.0f} ms"
         case LimitUnit.COUNT:
             return f"{value:,.0f}"
         case LimitUnit.FACT:
             return "yes" if value else "no"
+
+
+def _percent(value: float) -> str:
+    """With one decimal place; below 1%, where that would turn 0.04% into 0%, with two significant digits."""
+    if 0 < value < 0.0001:
+        return "<0.0001%"
+    return (f"{value:.2g}" if value < 1 else f"{value:.1f}".removesuffix(".0")) + "%"
 
 
 def span(time: timedelta) -> str:

@@ -95,7 +95,7 @@ def _more_or_less(error: float) -> str:
 
 def _notes(address: Address, found: Accuracy) -> Sequence[str]:
     notes = []
-    if address.filters:
+    if address.filter_count:
         notes.append("Filters do not apply here: full counts are stored without their calls.")
     if found.is_cut:
         notes.append(f"Looked at: the newest {wording.whole(LOOKED_AT)} answers of this range.")
@@ -166,6 +166,7 @@ def _worst(address: Address, answers: Sequence[AuditedAnswer]) -> Table:
         ),
         rows=[_answer(address, each) for each in answers],
         empty=f"No answer was counted in full {address.during}.",
+        is_exported=True,
     )
 
 

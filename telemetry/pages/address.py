@@ -5,7 +5,7 @@ compare=previous|week|none     by=tool,key     sort=-calls     view=<id of a sav
 tool= key= client= … (a repeated name is OR, !x is NOT, * is any characters)     min_ms= min_tokens= q=
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
@@ -39,11 +39,11 @@ DIMENSIONS: Mapping[str, str] = {
 COMPARISONS: Mapping[str, str] = {"previous": "the span before", "week": "the week before", "none": "nothing"}
 REFRESHES: Mapping[int, str] = {0: "off", 10: "every 10 s", 60: "every 60 s"}
 THRESHOLDS = ("min_ms", "min_tokens")
-# Parameters that belong to one page. Links to other pages drop them.
-OF_ONE_PAGE = ("by", "sort", "cursor")
-KEPT = (*THRESHOLDS, "q", "view")
+KEPT = (*THRESHOLDS, "view")  # links to other pages drop all parameters but these
+OF_ONE_PAGE = ("by", "sort", "cursor", "q")
 ZONE_COOKIE = "tz"
 LONGEST_VALUE = 200  # characters
+MOST_DIGITS = 9  # of a threshold: larger numbers fit no column
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class CallFilter:
 @dataclass(frozen=True, slots=True)
 class Address:
     """`range` is a key of RANGES; "" if `since` and `until` were given. `problems`: a sentence for each parameter that
-    was not understood and is ignored."""
+    was not understood and is ignored. `subject`: the value that the page is about, such as one tool."""
 
     path: str
     now: datetime
@@ -77,12 +77,16 @@ class Address:
     refresh: int = 0
     compare: str = "previous"
     filters: tuple[CallFilter, ...] = ()
+    subject: CallFilter | None = None
     others: Mapping[str, str] = field(default_factory=dict)
     chosen: frozenset[str] = frozenset()  # those of "range", "tz" and "refresh" that the URL has
     problems: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, request: HttpRequest, *, default_range: str = "24h", default_refresh: int = 0) -> "Address":
+    def of(
+        cls, request: HttpRequest, *, default_range: str = "24h", default_refresh: int = 0, own: Sequence[str] = ()
+    ) -> "Address":
+        """`own`: parameters that only this page has."""
         problems: list[str] = []
         given = request.GET
         zone, is_zone_chosen = _zone(given, request.COOKIES, problems)
@@ -100,7 +104,7 @@ class Address:
             refresh=int(refresh or default_refresh),
             compare=_one_of(given, "compare", COMPARISONS, problems) or "previous",
             filters=_filters(given, problems),
-            others=_others(given, problems),
+            others=_others(given, problems, own),
             chosen=frozenset(name for name, is_given in chosen.items() if is_given),
             problems=tuple(problems),
         )
@@ -159,12 +163,21 @@ class Address:
         return self.others.get(name, "")
 
     @property
+    def thresholds(self) -> Mapping[str, int]:
+        return {name: int(self.others[name]) for name in THRESHOLDS if name in self.others}
+
+    @property
+    def filter_count(self) -> int:
+        """The number of filters and thresholds that narrow the calls down."""
+        return len(self.filters) + len(self.thresholds)
+
+    @property
     def selection(self) -> Selection:
-        """The calls that match the filters."""
+        """The calls that match the filters and thresholds."""
         values: dict[str, list[str]] = {}
         for each in self.filters:
             values.setdefault(each.dimension, []).append(each.value)
-        at_least = {name: int(self.others[name]) for name in THRESHOLDS if name in self.others}
+        at_least = self.thresholds
         return Selection.of(values, min_ms=at_least.get("min_ms"), min_tokens=at_least.get("min_tokens"))
 
     # -- Links --------------------------------------------------------------------------------------
@@ -191,35 +204,45 @@ class Address:
         pairs = [(name, value) for name, value in self._pairs() if name != "cursor"]
         return self._with(path or self.path, pairs, (*kept, *added))
 
-    def about(self, dimension: str) -> "Address":
-        """The address without filters by `dimension`, for a page about one value of it."""
-        return replace(self, filters=tuple(each for each in self.filters if each.dimension != dimension))
+    def about(self, dimension: str, value: str) -> "Address":
+        """The address of a page about one value of a dimension, without filters by that dimension."""
+        kept = tuple(each for each in self.filters if each.dimension != dimension)
+        return replace(self, filters=kept, subject=CallFilter(dimension, value))
 
     def with_filter(self, added: CallFilter) -> str:
         """A link to this page with one more filter."""
         return replace(self, filters=tuple(dict.fromkeys((*self.filters, added)))).link()
 
     def without(self, *removed: CallFilter) -> str:
-        """A link to this page without some filters; without all of them if none is named."""
-        kept = tuple(each for each in self.filters if removed and each not in removed)
-        return replace(self, filters=kept).link()
+        """A link to this page without some filters; without all of them, and the thresholds, if none is named."""
+        if not removed:
+            return self.unfiltered.link()
+        return replace(self, filters=tuple(each for each in self.filters if each not in removed)).link()
 
     def to(self, name: str, *arguments: str, **chosen: str) -> str:
         """A link to another of these pages, with the same time, zone and filters, and `chosen` as further filters. A
-        link to a page about one object (`arguments`) drops the filter for that kind of object. "" if there is no such
-        page."""
+        link to a page about one object (`arguments`) drops the filter for that kind of object. A link from such a page
+        to the list of calls has that filter. "" if there is no such page."""
         try:
             path = reverse(f"telemetry:{name}", args=arguments)
         except NoReverseMatch:
             return ""
+        if self.subject and name == "calls":
+            chosen = {self.subject.dimension: self.subject.value} | chosen
         own = {SUBJECTS[name]} if arguments and name in SUBJECTS else set()
         kept = tuple(each for each in self.filters if each.dimension not in own)
-        others = {key: value for key, value in self.others.items() if key not in OF_ONE_PAGE}
+        others = {key: value for key, value in self.others.items() if key in KEPT}
         return replace(self, filters=kept, others=others).filtered_by(path=path, **chosen)
 
     def at(self, since: datetime, until: datetime) -> "Address":
         """The same address for another time."""
         return replace(self, range="", since=since, until=until)
+
+    @property
+    def unfiltered(self) -> "Address":
+        """The address without filters and thresholds."""
+        others = {name: value for name, value in self.others.items() if name not in THRESHOLDS}
+        return replace(self, filters=(), others=others)
 
     @property
     def timeless(self) -> "Address":
@@ -327,11 +350,12 @@ def _moments(
     return None, None
 
 
-def _others(given: QueryDict, problems: list[str]) -> dict[str, str]:
-    texts = {name: given.get(name) or "" for name in (*OF_ONE_PAGE, *KEPT)}
+def _others(given: QueryDict, problems: list[str], own: Sequence[str]) -> dict[str, str]:
+    texts = {name: given.get(name) or "" for name in (*OF_ONE_PAGE, *KEPT, *own)}
     texts["by"] = ",".join(filter(None, given.getlist("by")))  # the form sends each in a parameter of its own
     found = {name: text for name, text in texts.items() if isinstance(text, str) and is_text(text)}
     for name in THRESHOLDS:
-        if name in found and not found[name].isdecimal():
-            problems.append(f"{name}={found.pop(name)[:40]} is ignored. Expected: a whole number.")
+        if name in found and not (found[name].isdecimal() and len(found[name]) <= MOST_DIGITS):
+            said = f"Expected: a whole number of at most {MOST_DIGITS} digits."
+            problems.append(f"{name}={found.pop(name)[:40]} is ignored. {said}")
     return found

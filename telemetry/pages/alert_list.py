@@ -1,4 +1,4 @@
-"""The list of alerts: those that fire, cannot be evaluated, or are about to fire, and those that have recovered."""
+"""The list of alerts: those that fire, cannot be evaluated, or are about to fire, and those that have ended."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from telemetry.pages.shell import page, show
 from telemetry.states import State
 
 MAY_CHANGE = "telemetry.change_alertrule"
-RECOVERED = 50  # the most recovered alerts that are listed
+ENDED = 50  # the most ended alerts that are listed
 WORST_FIRST = (State.DOWN, State.DEGRADED, State.ERROR, State.NO_DATA)  # no data is not the same as OK
 
 TABS: Mapping[str, tuple[str, Callable[[Alert, datetime], bool]]] = {
@@ -56,12 +56,12 @@ class AlertRow:
 
 
 @require_safe
-@page(default_refresh=10)
+@page(default_refresh=10, own=("state",))
 def alert_list(request: HttpRequest, address: Address) -> HttpResponse:
     now = timezone.now()
     current = in_order(list(Alert.objects.current().select_related("rule")))
-    chosen = request.GET.get("state", "")
-    shown = _recovered(address) if chosen == "recovered" else [each for each in current if _is_in(each, chosen, now)]
+    chosen = address.get("state")
+    shown = _ended(address) if chosen == "ended" else [each for each in current if _is_in(each, chosen, now)]
     return show(
         request,
         address,
@@ -98,10 +98,10 @@ def line_of(alert: Alert, now: datetime) -> AlertRow:
     )
 
 
-def _recovered(address: Address) -> Sequence[Alert]:
+def _ended(address: Address) -> Sequence[Alert]:
     """The alerts that have fired, and that ended within the page's range."""
     ended = Alert.objects.filter(ended_at__range=address.span).exclude(fired_at=None)
-    return list(ended.select_related("rule").order_by("-ended_at")[:RECOVERED])
+    return list(ended.select_related("rule").order_by("-ended_at")[:ENDED])
 
 
 def _is_in(alert: Alert, tab: str, now: datetime) -> bool:
@@ -110,17 +110,16 @@ def _is_in(alert: Alert, tab: str, now: datetime) -> bool:
 
 def _tabs(address: Address, current: Sequence[Alert], chosen: str, now: datetime) -> list[Tab]:
     def link(state: str) -> str:
-        base = address.to("alerts")
-        return f"{base}{'&' if '?' in base else '?'}state={state}" if state else base
+        return address.link(state=state)
 
     open_tabs = [
         Tab(label, link(key), sum(is_in(each, now) for each in current), key == chosen)
         for key, (label, is_in) in TABS.items()
     ]
     return [
-        Tab("All open", link(""), len(current), chosen not in {*TABS, "recovered"}),
+        Tab("All open", link(""), len(current), chosen not in {*TABS, "ended"}),
         *open_tabs,
-        Tab("Recovered", link("recovered"), None, chosen == "recovered"),
+        Tab("Ended", link("ended"), None, chosen == "ended"),
         Tab("Rules", address.to("alert-rules"), AlertRule.objects.count(), False),
     ]
 
@@ -142,8 +141,8 @@ def _sentence(current: Sequence[Alert], now: datetime) -> str:
 
 
 def _empty(chosen: str, address: Address) -> str:
-    if chosen == "recovered":
-        return f"No alert has recovered {address.during}."
+    if chosen == "ended":
+        return f"No alert has ended {address.during}."
     return f"No alert is in the state “{TABS[chosen][0]}”." if chosen in TABS else "No alert is open."
 
 

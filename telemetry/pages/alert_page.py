@@ -16,7 +16,7 @@ from telemetry import access, queries, wording
 from telemetry.alert_kinds import LimitUnit, Per, RuleKind
 from telemetry.alert_states import AlertState
 from telemetry.alerts import actions, links, words
-from telemetry.alerts.conditions import RuleCondition, condition_of
+from telemetry.alerts.conditions import RuleCondition, condition_of_alert
 from telemetry.alerts.readings.measures import MEASURES, filters, measured
 from telemetry.models.alerts import Alert, AlertTransition
 from telemetry.pages import charts
@@ -51,7 +51,7 @@ class HistoryLine:
 def alert_page(request: HttpRequest, address: Address, number: int) -> HttpResponse:
     alert = get_object_or_404(Alert.objects.select_related("rule"), pk=number)
     now = timezone.now()
-    condition = condition_of(alert.rule)
+    condition = condition_of_alert(alert)
     seen = address.at(alert.started_at - BEFORE, alert.ended_at or now)
     return show(
         request,
@@ -79,7 +79,7 @@ def alert_page(request: HttpRequest, address: Address, number: int) -> HttpRespo
 def _sentence(alert: Alert, now: datetime) -> str:
     if alert.ended_at:
         began = alert.fired_at or alert.started_at
-        return f"Recovered at {wording.moment(alert.ended_at)}, after {wording.length(alert.ended_at - began)}."
+        return f"Ended at {wording.moment(alert.ended_at)}, after {wording.length(alert.ended_at - began)}."
     since = alert.fired_at if alert.is_firing and alert.fired_at else alert.since
     return f"{alert.get_state_display()} since {wording.moment(since)} ({wording.age(now - since)})."
 
@@ -104,7 +104,7 @@ def _step(alert: Alert, transition: AlertTransition, now: datetime) -> HistoryLi
         done = f"{transition.get_what_display()} by {transition.by}"
         return HistoryLine(clock_with_seconds(transition.at, now), done, detail=transition.message)
     state = AlertState(transition.after)
-    word = "Recovered" if state is AlertState.NORMAL else str(state.label)
+    word = "Ended" if state is AlertState.NORMAL else str(state.label)
     return HistoryLine(clock_with_seconds(transition.at, now), word, shape_of(alert, state), transition.message)
 
 
@@ -172,9 +172,8 @@ def silence(request: HttpRequest, number: int) -> HttpResponse:
         messages.error(request, f"until={wanted[:40]!r} is not a valid time. Expected: 1h, 4h, 08:00 or 7d.")
         return _back(request, number)
     actions.silence(alert, by=by, until=until, now=now)
-    messages.success(
-        request, f"Silenced until {wording.minute(until.astimezone(zone))}. It is still checked and shown."
-    )
+    end = f"{until.astimezone(zone):%Y-%m-%d %H:%M} ({zone.key})"
+    messages.success(request, f"Silenced until {end}. It is still checked and shown.")
     return _back(request, number)
 
 

@@ -150,7 +150,7 @@ def _effect_of_start(form: RuleForm) -> Effect | None:
     if form.is_bound:
         return None
     rule = form.instance
-    channels = [str(channel) for channel in rule.channels.all()] if rule.pk else []
+    channels = [str(channel) for channel in rule.channels.filter(is_enabled=True)] if rule.pk else []
     condition = condition_of(rule)
     return _effect(condition, words.rule_sentence(condition, channels))
 

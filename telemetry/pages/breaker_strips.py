@@ -22,14 +22,11 @@ def breaker_strip(name: str, report: UpstreamReport | None, since: datetime, unt
         # A killed process cannot record that its open breaker ended. That is recorded when its report is deleted.
         opened_at, ended_at = changes[-1][0], processes.last_seen_of_gone(now=until)
         changes.append((max(opened_at, ended_at or opened_at), State.OK, "closed"))
-    if not any(state is State.DOWN for at, state, _ in changes if at >= since) and not _is_open(changes):
-        return None
-    first = [] if changes[0][0] <= since else [(since, State.OK, "closed")]
-    return strip(stretches([*first, *changes], until), since, until)
-
-
-def _is_open(changes: Sequence[tuple[datetime, State, str]]) -> bool:
-    return bool(changes) and changes[-1][1] is State.DOWN
+    if changes and changes[0][0] > since:
+        changes.insert(0, (since, State.OK, "closed"))
+    found = stretches(changes, until)
+    was_open = any(each.state is State.DOWN and each.until > since for each in found)
+    return strip(found, since, until) if was_open else None
 
 
 def _changes(events: Sequence[Event]) -> list[tuple[datetime, State, str]]:

@@ -67,14 +67,14 @@ def caller(request: HttpRequest, address: Address, name: str) -> HttpResponseBas
         nothing=calls.content and calls.content.nothing,
         charts=drawn,
         shown=[drawn.content[key] for key in CHARTS] if drawn.content else [],
-        reasons=guarded("Refused and failed calls", lambda: reason_table(address, selection, key=name)),
+        reasons=guarded("Refused and failed calls", lambda: reason_table(address, selection)),
         clients=guarded("Clients", lambda: _clients(address, selection, name)),
         runs=guarded("Sequences", lambda: [_shown(address, run) for run in sequences(_span(address), selection)]),
         newest=wording.whole(NEWEST),
         tools=tools,
         unused=guarded("Tools not used", lambda: _unused(address, selection, known)),
         marks=guarded("Changes", lambda: marks(*address.span, (name,))),
-        calls_link=address.to("calls", key=name),
+        calls_link=address.to("calls"),
     )
 
 
@@ -107,7 +107,7 @@ def _clients(address: Address, selection: Selection, name: str) -> Table:
         [
             Cell(
                 f"{each.name} {each.version}".strip() or "(not named)",
-                address.to("calls", key=name, client=each.name) if each.name else "",
+                address.to("calls", client=each.name) if each.name else "",
             ),
             Cell(each.protocol or wording.NOTHING),
             Cell(each.transport),

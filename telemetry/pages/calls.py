@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from telemetry import queries, wording
 from telemetry.call_figures import CallFigures, IntervalFigures, Series
 from telemetry.pages import export
-from telemetry.pages.address import THRESHOLDS, Address
+from telemetry.pages.address import Address
 from telemetry.pages.call_export import export_calls
 from telemetry.pages.call_rows import CallRow
 from telemetry.pages.charts import Chart, Line, chart
@@ -40,14 +40,6 @@ class CallPage:
     older: str
     total: int
     is_total_exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Removable:
-    """A threshold or a search that narrows the list down, and the link that removes it."""
-
-    words: str
-    remove: str
 
 
 @require_safe
@@ -78,7 +70,7 @@ def calls(request: HttpRequest, address: Address) -> HttpResponseBase:
         facets=guarded("Values", lambda: facet_lists(address, queries.facets(span, selection, text)))
         if not text or span.length <= DAY
         else None,
-        narrowed=_narrowed(address),
+        without_text=address.link(q=None),
         unfiltered=_unfiltered(address) if is_empty else None,
         connect=f"{reverse('home')}#connect",
         is_new=is_empty and queries.first_call_at() is None,
@@ -204,22 +196,9 @@ def _notes(address: Address) -> Sequence[str]:
     )
 
 
-def _narrowed(address: Address) -> Sequence[Removable]:
-    found = [Removable(_threshold(name, address), address.link(**{name: None})) for name in THRESHOLDS]
-    text = address.get("q")
-    searched = [Removable(f"contains “{text}”", address.link(q=None))] if text else []
-    return [*(each for each in found if each.words), *searched]
-
-
-def _threshold(name: str, address: Address) -> str:
-    value = address.get(name)
-    if not value:
-        return ""
-    return f"{wording.milliseconds(int(value))} or longer" if name == "min_ms" else f"{value} tokens or more"
-
-
 def _narrowed_by(address: Address) -> int:
-    return len(address.filters) + len(_narrowed(address))
+    """The number of filters, thresholds and searches that narrow the list down."""
+    return address.filter_count + bool(address.get("q").strip())
 
 
 @dataclass(frozen=True, slots=True)

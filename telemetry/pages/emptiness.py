@@ -18,7 +18,7 @@ class Emptiness:
 
 def emptiness(address: Address, selection: Selection) -> Emptiness:
     """Why there are no calls of `selection` in the page's span, and what to do next."""
-    if address.filters:
+    if address.filter_count:
         return _filtered(address, selection)
     first = queries.first_call_at()
     if first is None:
@@ -35,7 +35,7 @@ def _filtered(address: Address, selection: Selection) -> Emptiness:
     names = {each.dimension for each in address.filters}
     rest = Selection(tuple(each for each in selection.conditions if each.dimension not in names))
     count = queries.totals(Span.of(*address.span), rest, wanted=queries.COUNTS).calls
-    filters = "this filter" if len(address.filters) == 1 else f"these {len(address.filters)} filters"
-    without = "it" if len(address.filters) == 1 else "them"
+    filters = "this filter" if address.filter_count == 1 else f"these {address.filter_count} filters"
+    without = "it" if address.filter_count == 1 else "them"
     said = f"No call matches {filters} {address.during}. Without {without} there are {wording.whole(count)}."
     return Emptiness(said, "Remove filters", address.without())

@@ -40,7 +40,17 @@ def group_table(address: Address, selection: Selection, by: tuple[str, ...], *, 
         [*_names(address, by, group), *_figures(address, by, group, most), *_change(group, before)] for group in groups
     ]
     note = f"Change: calls, vs {address.before_in_words}." if before is not None else ""
-    return table(address, key="groups", title=title, columns=columns, rows=rows, sort="-calls", empty=empty, note=note)
+    return table(
+        address,
+        key="groups",
+        title=title,
+        columns=columns,
+        rows=rows,
+        sort="-calls",
+        empty=empty,
+        note=note,
+        is_exported=True,
+    )
 
 
 def _before(address: Address, selection: Selection, by: tuple[str, ...]) -> Before | None:

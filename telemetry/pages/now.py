@@ -2,7 +2,7 @@
 it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.http import HttpRequest, HttpResponseBase
@@ -151,7 +151,7 @@ def _shown(address: Address, everything: Lights, began: Since | None) -> list[Li
 
 def _links(address: Address, light: Light) -> tuple[str, str]:
     """The links of a light's name and of its calls: all calls of the last minutes, whatever filters the page has."""
-    everything = replace(address, filters=())
+    everything = address.unfiltered
     recent = everything.at(address.now - timedelta(minutes=MINUTES), address.now)
     match light.part:
         case Component.UPSTREAM:
@@ -165,6 +165,6 @@ def _links(address: Address, light: Light) -> tuple[str, str]:
 
 def _without_filters(address: Address, bars: OriginBars | None) -> int | None:
     """The number of calls without the filters, if there is none with them."""
-    if bars is None or bars.calls or not address.filters:
+    if bars is None or bars.calls or not address.filter_count:
         return None
     return queries.totals(Span.of(*address.span), wanted=queries.COUNTS).calls

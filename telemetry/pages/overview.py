@@ -98,7 +98,7 @@ def _groups(address: Address, selection: Selection, by: tuple[str, ...]) -> Tabl
 
 def nothing(address: Address) -> str:
     """The reason why a table has no rows."""
-    filtered = " with these filters" if address.filters else ""
+    filtered = " with these filters" if address.filter_count else ""
     return f"No calls {address.during}{filtered}."
 
 

@@ -18,13 +18,12 @@ COLUMNS = (
 )
 
 
-def reason_table(address: Address, selection: Selection, **chosen: str) -> Table:
-    """`chosen`: the filter for the subject of the page, such as a tool. Links to calls include it."""
+def reason_table(address: Address, selection: Selection) -> Table:
     found = reasons(Span.of(*address.span), selection)
     failed = sum(each.calls for each in found.reasons)
     rows = [
         [
-            Cell(each.reason, address.to("calls", reason=each.reason, **chosen), is_code=True),
+            Cell(each.reason, address.to("calls", reason=each.reason), is_code=True),
             Cell(ORIGINS.get(each.origin, "unknown"), value=each.origin),
             Cell(wording.whole(each.calls), value=each.calls),
             Cell(wording.share(each.calls / failed), value=each.calls / failed),

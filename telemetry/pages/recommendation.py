@@ -37,10 +37,12 @@ class AnswerSize:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """`budget`: None if the present one should stay. `basis`: the data that the budget is computed from. `fields`: the
-    fields for short answers; empty if the present ones should stay. `reading`: how short answers are used."""
+    """`outcome`: the sentence in a few words. `basis`: the data that the budget is computed from. `budget`: None if the
+    present one should stay. `fields`: the fields for short answers; empty if the present ones should stay. `reading`:
+    how short answers are used."""
 
     sentence: str
+    outcome: str
     basis: str
     budget: int | None = None
     fields: tuple[str, ...] = ()
@@ -82,20 +84,23 @@ def recommend(answers: Sequence[AnswerSize], budget: int, hard_cap: int) -> Reco
     count = len(answers)
     basis = f"From the newest {wording.plural(count, 'answer')} of 30 days. Tokens by the formula, as budgets are."
     if count < FEWEST:
-        return Recommendation(f"{wording.plural(count, 'answer')} in 30 days, too few ({FEWEST} needed).", "")
+        said = f"{wording.plural(count, 'answer')} in 30 days, too few ({FEWEST} needed)."
+        return Recommendation(said, f"too few answers ({FEWEST} needed)", "")
     over = sum(each.is_shortened for each in answers)
     share = wording.share(over / count)
     said_over = f"{wording.whole(over)} of {wording.whole(count)} answers were over budget ({share})"
     if over <= FITS * count:
-        return Recommendation(f"The budget of {wording.whole(budget)} tokens fits: {said_over}.", basis)
+        return Recommendation(f"The budget of {wording.whole(budget)} tokens fits: {said_over}.", "fits", basis)
     wanted = _budget_for(answers)
     if wanted > hard_cap:
         said = f"{said_over}, and no budget below the hard cap of {wording.whole(hard_cap)} would change that for most"
-        return Recommendation(f"{said}. Filters and fields make answers small enough; see how it is called.", basis)
+        said = f"{said}. Filters and fields make answers small enough; see how it is called."
+        return Recommendation(said, "filters, not a budget", basis)
     left = sum(each.asked > wanted for each in answers)
     more = wording.change(_sent_under(answers, wanted), sum(each.sent for each in answers))
     said = f"A budget of {wording.whole(wanted)} tokens instead of {wording.whole(budget)}: {said_over}"
-    return Recommendation(f"{said}, and {wording.whole(left)} would be. Tokens sent: {more}.", basis, wanted)
+    said = f"{said}, and {wording.whole(left)} would be. Tokens sent: {more}."
+    return Recommendation(said, f"{wording.whole(wanted)} tokens", basis, wanted)
 
 
 def recommend_fields(used: DrillDowns, present: Sequence[str]) -> tuple[tuple[str, ...], str]:

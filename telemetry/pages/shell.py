@@ -149,7 +149,9 @@ class Shell:
 
     @property
     def chips(self) -> list[Chip]:
-        return [Chip(each.words, self.address.without(each)) for each in self.address.filters]
+        filters = [Chip(each.words, self.address.without(each)) for each in self.address.filters]
+        thresholds = self.address.thresholds.items()
+        return [*filters, *(Chip(_at_least(*each), self.address.link(**{each[0]: None})) for each in thresholds)]
 
     @property
     def form(self) -> list[tuple[str, str]]:
@@ -174,11 +176,7 @@ class Shell:
 
     @property
     def export_links(self) -> list[tuple[str, str]]:
-        return [(name.upper(), self._export(name)) for name in self.exports]
-
-    def _export(self, form: str) -> str:
-        link = self.address.fixed.link()
-        return f"{link}{'&' if '?' in link else '?'}export={form}"
+        return [(name.upper(), self.address.fixed.link(export=name)) for name in self.exports]
 
     @property
     def view(self) -> SavedView | None:
@@ -192,12 +190,14 @@ def page(
     default_refresh: int = 0,
     needs: str = access.SEE_CALLS,
     subject: str = "",
+    own: Sequence[str] = (),
     since_first: Callable[[], datetime | None] | None = None,
 ) -> Callable[[PageView], View]:
     """Turns a view into a page: checks access, activates the page's time zone, and passes the Address to the view.
 
-    `subject`: the dimension whose value the page is about; filters by it are dropped. `since_first` reads when data
-    starts; if there is little data, a page without `range` then starts with a shorter range.
+    `subject`: the dimension of which the page is about one value, the view's `name`. `own`: the parameters
+    that only this page has; its links and forms keep them. `since_first` reads when data starts; if there is little
+    data, a page without `range` then starts with a shorter range.
     """
 
     def decorated(view: PageView) -> View:
@@ -207,9 +207,9 @@ def page(
                 return refused
             if "\0" in request.path:  # no name contains NUL, and Postgres rejects it
                 raise Http404
-            address = Address.of(request, default_range=default_range, default_refresh=default_refresh)
+            address = Address.of(request, default_range=default_range, default_refresh=default_refresh, own=own)
             if subject:
-                address = address.about(subject)
+                address = address.about(subject, options["name"])
             if added := _added_filter(request):
                 return HttpResponseRedirect(address.with_filter(added))
             with timezone.override(ZoneInfo(address.zone)), page_memory.kept(), panels.limited():
@@ -250,7 +250,7 @@ def show(
         notes=(*address.problems, *notes, *(recorder_notes.notes() if has_recorder_notes else ())),
         exports=exports,
         has_comparison=has_comparison,
-        menu=tuple(_menu(request, address)),
+        menu=tuple(_menu(request, replace(address, subject=None))),
         views=saved_views.seen_by(request.user),
         copy_link=request.build_absolute_uri(address.fixed.link()),
         tab_title=tab,
@@ -258,6 +258,10 @@ def show(
     response = render(request, template, {"shell": shell, "address": address, **context}, status=status)
     response["Cache-Control"] = "no-store"
     return response
+
+
+def _at_least(name: str, value: int) -> str:
+    return f"{wording.milliseconds(value)} or longer" if name == "min_ms" else f"{wording.whole(value)} tokens or more"
 
 
 def _shortened(address: Address, first: datetime | None) -> Address:

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.paginator import Paginator
+
 from telemetry.pages.address import Address
 from telemetry.states import State
 from telemetry.wording import NOTHING
 
-SHOWN = 50  # rows; an export has all
+SHOWN = 50  # rows of a table, or of one page of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,24 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
+class TablePage:
+    """The rows `first` to `last` of `count`, counted from 1. `previous` and `next`: links, "" at an end."""
+
+    first: int
+    last: int
+    count: int
+    previous: str
+    next: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.first:,} to {self.last:,} of {self.count:,}"
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """`empty`: the text in place of rows."""
+    """`empty`: the text in place of rows. `export`: the link to all rows as a file. `page`: the part of a long table
+    without an export that is shown; None: all of it, or the beginning if there is an export."""
 
     key: str
     title: str
@@ -73,7 +91,13 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     empty: str = ""
     note: str = ""
-    count: int = 0  # all rows, also those that are not shown
+    export: str = ""
+    page: TablePage | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of all rows, also those that are not shown."""
+        return len(self.rows)
 
     @property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -81,11 +105,13 @@ class Table:
 
     @property
     def shown(self) -> list[list[tuple[TableColumn, Cell]]]:
-        return [list(zip(self.columns, row, strict=True)) for row in self.rows[:SHOWN]]
+        first, last = (self.page.first, self.page.last) if self.page else (1, SHOWN if self.is_cut else self.count)
+        rows = self.rows[first - 1 : last]
+        return [list(zip(self.columns, row, strict=True)) for row in rows]
 
     @property
     def is_cut(self) -> bool:
-        return len(self.rows) > SHOWN
+        return bool(self.export) and self.count > SHOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +140,38 @@ def table(
     sort: str = "",
     empty: str = "",
     note: str = "",
+    is_exported: bool = False,
+    is_whole: bool = False,
 ) -> Table:
-    """A table. `sort`: its initial order, such as "-calls", if people can sort it; "" keeps the order of `rows`."""
+    """A table. `sort`: its initial order, such as "-calls", if people can sort it; "" keeps the order of `rows`.
+    `is_exported`: whether it is the table that the page's exports have. `is_whole`: all rows are on one page, as on a
+    page that answers a form, to which no link leads."""
     columns = tuple(columns)
+    export = address.fixed.link(export="csv") if is_exported else ""
+    page = None if is_exported or is_whole else _page(address, key, len(rows))
     if not sort:
         headings = tuple(Heading(column) for column in columns)
-        return Table(key, title, headings, tuple(map(tuple, rows)), empty, note, len(rows))
+        return Table(key, title, headings, tuple(map(tuple, rows)), empty, note, export, page)
     order = Order.of(address, columns, sort)
     position = [column.key for column in columns].index(order.key)
     ordered = _sorted(rows, lambda row: row[position].raw, is_descending=order.is_descending)
     headings = tuple(_heading(address, column, order) for column in columns)
-    return Table(key, title, headings, ordered, empty, note, len(rows))
+    return Table(key, title, headings, ordered, empty, note, export, page)
+
+
+def _page(address: Address, key: str, count: int) -> TablePage | None:
+    """The page that `cursor=<key>:<number>` names, else the first; None: all rows fit one page."""
+    if count <= SHOWN:
+        return None
+    table_key, _, number = address.get("cursor").partition(":")
+    page = Paginator(range(count), SHOWN).get_page(number if table_key == key else 1)
+    return TablePage(
+        first=page.start_index(),
+        last=page.end_index(),
+        count=count,
+        previous=address.link(cursor=f"{key}:{page.previous_page_number()}") if page.has_previous() else "",
+        next=address.link(cursor=f"{key}:{page.next_page_number()}") if page.has_next() else "",
+    )
 
 
 def _heading(address: Address, column: TableColumn, order: Order) -> Heading:

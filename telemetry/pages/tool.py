@@ -62,13 +62,13 @@ def tool(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
         nothing=calls.content and calls.content.nothing,
         charts=drawn,
         shown=[drawn.content[key] for key in CHARTS] if drawn.content else [],
-        reasons=guarded("Errors by reason", lambda: reason_table(address, selection, tool=name)),
+        reasons=guarded("Errors by reason", lambda: reason_table(address, selection)),
         recommended=guarded("Recommendation", lambda: recommendation(address, known)),
         callers=callers,
         usage=guarded("How it is called", lambda: _usage(address, name)),
         latest=guarded("Latest calls", lambda: latest_calls(address, selection)),
         marks=guarded("Changes", lambda: marks(*address.span, subjects)),
-        calls_link=address.to("calls", tool=name),
+        calls_link=address.to("calls"),
     )
 
 

@@ -71,10 +71,10 @@ def upstream(request: HttpRequest, address: Address, name: str) -> HttpResponseB
         check=reverse("telemetry:check-upstream", args=(name,)) if report else "",
         tiles=guarded("Figures", lambda: _tiles(address, selection, report)),
         charts=charts,
-        reasons=guarded("Errors by reason", lambda: reason_table(address, selection, upstream=name)),
+        reasons=guarded("Errors by reason", lambda: reason_table(address, selection)),
         tools=tools,
         marks=guarded("Changes", lambda: marks(*address.span, (name,))),
-        calls_link=address.to("calls", upstream=name),
+        calls_link=address.to("calls"),
     )
 
 
@@ -198,7 +198,7 @@ def _charts(address: Address, selection: Selection, name: str) -> Sequence[Chart
         unit="count",
         kind="bars",
         caption="By the last request of each call. While the breaker is open, no request is sent.",
-        calls=address.timeless.to("calls", upstream=name),
+        calls=address.timeless.to("calls"),
         lines=_status_lines(address, series, name),
         empty="" if seen.calls else f"No call needed {name} {address.during}.",
     )
@@ -208,7 +208,7 @@ def _charts(address: Address, selection: Selection, name: str) -> Sequence[Chart
         unit="ms",
         kind="lines",
         is_log=True,
-        calls=address.timeless.to("calls", upstream=name),
+        calls=address.timeless.to("calls"),
         lines=[
             Line("p50", "s1", tuple(each.figures.upstream_latency.p50 for each in series.buckets)),
             Line("p95", "s2", tuple(each.figures.upstream_latency.p95 for each in series.buckets), "dashed"),

@@ -90,6 +90,7 @@ def _table(address: Address, reports: Mapping[str, UpstreamReport], seen: Lights
         sort="-calls",
         note="Calls: made by clients. Requests: sent to the upstream for these calls, including repeated ones.",
         empty="No upstream is connected, and no call needed one.",
+        is_exported=True,
     )
 
 

@@ -16,7 +16,7 @@ from telemetry.queries.records import (
     select,
     stored_after,
 )
-from telemetry.queries.selection import DIMENSIONS, Selection
+from telemetry.queries.selection import DIMENSIONS, InvalidFilter, Selection
 from telemetry.queries.sources import (
     COUNTS,
     COUNTS_AND_TIMES,
@@ -40,6 +40,7 @@ __all__ = [
     "SUMS_AND_UPSTREAM_TIMES",
     "TABLES",
     "Facets",
+    "InvalidFilter",
     "MeasureSet",
     "Newer",
     "Position",

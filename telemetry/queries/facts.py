@@ -70,9 +70,13 @@ def lacking(calls: Calls) -> list[Mapping[str, Any]]:
 
 
 def last_answer(operations: Collection[str], since: datetime) -> datetime | None:
-    """The time of the last answered call of one of the operations."""
+    """The time of the last call of one of the operations that their upstream answered. An answer from a cache, which
+    may replace a failed one, does not count."""
     calls = TelemetryRecord.objects.filter(created_at__gte=since, operation__in=operations)
-    return cast("datetime | None", calls.exclude(outcome=CallOutcome.ERROR).aggregate(last=Max("created_at"))["last"])
+    answered = calls.filter(attempts__gt=0, upstream_status__range=(200, 399))
+    return cast(
+        "datetime | None", answered.exclude(outcome=CallOutcome.ERROR).aggregate(last=Max("created_at"))["last"]
+    )
 
 
 def last_failure(

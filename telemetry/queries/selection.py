@@ -30,6 +30,15 @@ DIMENSIONS: Mapping[str, str] = {
 YES_OR_NO = ("cache", "oversized")  # dimensions with these two values
 YES_OR_NO_COLUMNS = frozenset(DIMENSIONS[name] for name in YES_OR_NO)
 ANSWERS = {"yes": True, "no": False}
+STATUS = re.compile(r"[0-9]{1,3}")
+
+
+class InvalidFilter(ValueError):
+    """A value that the dimension cannot have."""
+
+    def __init__(self, dimension: str, value: str, expected: str) -> None:
+        super().__init__(f"{dimension} is {value!r}; expected {expected}.")
+        self.dimension, self.value, self.expected = dimension, value, expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +89,8 @@ class Selection:
         min_ms: float | None = None,
         min_tokens: int | None = None,
     ) -> "Selection":
-        """The selection of texts by dimension; a leading `!` negates. Raises ValueError for an unknown dimension or
-        value."""
+        """The selection of texts by dimension; a leading `!` negates. Raises ValueError for an unknown dimension, and
+        InvalidFilter for a value that it cannot have."""
         found = [_condition(dimension, text) for dimension, texts in (values or {}).items() for text in texts]
         return cls(tuple(found), min_ms, min_tokens)
 
@@ -163,7 +172,7 @@ def _condition(dimension: str, text: str) -> DimensionFilter:
         raise ValueError(f"{dimension} is not a filter. Expected one of: {', '.join(DIMENSIONS)}.")
     is_negated, value = text.startswith("!"), text.removeprefix("!")
     if dimension in YES_OR_NO and value not in ANSWERS:
-        raise ValueError(f"{dimension} is {value!r}; expected yes or no.")
-    if dimension == "status" and not value.isdecimal():
-        raise ValueError(f"status is {value!r}; expected an HTTP status such as 503, or 0 for no answer.")
+        raise InvalidFilter(dimension, text, "yes or no")
+    if dimension == "status" and not STATUS.fullmatch(value):
+        raise InvalidFilter(dimension, text, "an HTTP status such as 503, or 0 for no answer")
     return DimensionFilter(dimension, value, is_negated)

@@ -90,6 +90,19 @@ def test_an_import_shows_the_changes_and_a_dry_run_saves_none(file: Path):
     assert "Saved 0 changes." in run("import", str(file))
 
 
+def test_a_single_change_is_counted_as_one(file: Path):
+    file.write_text("global: {hardCap: 9000}\n")
+    assert "Nothing was saved: 1 change shown." in run("import", str(file), "--dry-run")
+    assert "Saved 1 change." in run("import", str(file))
+
+
+def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path):
+    path = tmp_path / "missing" / "sluice.yaml"
+    with pytest.raises(CommandError) as refused:
+        run("export", str(path))
+    assert str(refused.value) == f"{path} cannot be written (No such file or directory)."
+
+
 def test_an_import_that_contradicts_itself_is_refused(file: Path):
     file.write_text("operations: {list_bookings: {hardCap: 1000}}\n")
     with pytest.raises(CommandError, match="below tokenBudgetThreshold"):
@@ -127,3 +140,30 @@ def test_the_schema_rejects_what_the_reader_rejects(text: str):
     if text == "global: {hardCap: 9000, hardCap: 9001}\n":  # JSON Schema cannot see it
         return
     assert not accepts(document)
+
+
+@pytest.mark.parametrize(
+    ("scope", "has_fields_of_one", "may_withhold"),
+    [
+        ({"global": ...}, False, True),
+        ({"connectors": {"crm": ...}}, False, True),
+        ({"operations": {"list_*": ...}}, False, False),
+        ({"operations": {"list_notes": ...}}, True, False),
+        ({"callers": {"desk": {"global": ...}}}, False, True),
+    ],
+    ids=str,
+)
+def test_a_scope_has_its_own_settings_and_no_others(scope: Any, has_fields_of_one: bool, may_withhold: bool):
+    assert accepts(_filled(scope, {"hardCap": 9000}))
+    assert accepts(_filled(scope, {}))
+    assert accepts(_filled(scope, {"summaryFields": "id"})) == has_fields_of_one
+    assert accepts(_filled(scope, {"sections": "money=price"})) == has_fields_of_one
+    assert accepts(_filled(scope, {"withheldFields": "note"})) == may_withhold
+    assert not accepts(_filled(scope, {"chunksize": 5}))
+
+
+def _filled(scope: Any, settings: dict[str, Any]) -> Any:
+    """The scope, with these settings in place of `...`."""
+    if scope is ...:
+        return settings
+    return {name: _filled(value, settings) for name, value in scope.items()}

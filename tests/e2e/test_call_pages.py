@@ -3,6 +3,7 @@ arguments of failed calls, which nothing shows."""
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -89,8 +90,9 @@ def test_a_secret_in_the_arguments_of_a_failed_call_is_shown_nowhere(running: Ru
     with connect(address, additional_headers=cookie, origin=base, proxy=None) as socket:
         failed = fail_with_secrets(running)
         assert failed >= 9
-        seen, frames = 0, ""
+        seen, frames, deadline = 0, "", time.monotonic() + PATIENCE
         while seen < failed:
+            assert time.monotonic() < deadline, f"the live tail showed {seen} of {failed} calls"
             frame = socket.recv(timeout=PATIENCE)
             seen += json.loads(frame)["count"]
             frames += str(frame)

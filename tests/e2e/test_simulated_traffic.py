@@ -70,7 +70,7 @@ def test_the_past_has_no_figure_that_was_not_measured(sluice: Serving, simulated
 
 def test_its_keys_are_refused_afterwards(sluice: Serving, simulated: str):
     listed = sluice.manage("apikey", "list").stdout
-    states = [line.split("\t")[2] for line in listed.splitlines() if line.startswith(MARK)]
+    states = [line.split("\t")[2].split()[0] for line in listed.splitlines() if line.startswith(MARK)]
     assert states == ["revoked"] * 5
 
 

@@ -9,9 +9,12 @@ from django.db import DatabaseError
 from pytest_django import DjangoAssertNumQueries
 
 from context_protection.configuration.live import Live
+from context_protection.configuration.policies import policy_for
 from context_protection.configuration.revisions import revisions
 from context_protection.core.payloads import Record
 from context_protection.core.policy import Kind
+from context_protection.layers import declarations
+from context_protection.models import TokenBudget
 from gateway.access.callers import caller_of_key
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import Catalogue, catalogue
@@ -116,3 +119,47 @@ def test_two_connectors_cannot_offer_an_operation_of_one_name():
         mine.offer([operation("list_boats")], "ferries")
     mine.offer([operation("list_boats")], "harbour")
     assert mine.connector_of("list_boats") == "harbour"
+
+
+# -- Operations of one name -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine() -> Iterator[Catalogue]:
+    """A catalogue with budgets of three connectors."""
+    for size, connector in enumerate(("harbour", "ferries", "islands"), start=5):
+        TokenBudget.objects.create(connector=connector, default_page_size=size)
+    yield Catalogue()
+    declarations.withdraw("list_boats")
+
+
+def in_use(mine: Catalogue, name: str) -> tuple[str, str, int]:
+    """The title of the operation, its connector, and its page size, which is that of the connector's budget."""
+    revisions.bump()
+    mine.refresh()
+    return mine.get(name).title, mine.connector_of(name), policy_for(name).default_page_size
+
+
+def test_a_fixed_operation_has_the_budget_of_its_connector_though_a_source_has_one_of_its_name(mine: Catalogue):
+    imported = [replace(operation("list_boats"), title="Imported boats")]
+    mine.follow(lambda: imported, "ferries")
+    mine.offer([operation("list_boats")], "harbour")
+    assert in_use(mine, "list_boats") == ("list_boats", "harbour", 5)
+    off = ["list_boats"]
+    mine.obey(lambda: off)
+    assert in_use(mine, "list_boats") == ("Imported boats", "ferries", 6)
+    with pytest.raises(ImproperlyConfigured, match="harbour and islands both offer"):
+        mine.offer([operation("list_boats")], "islands")
+    off.clear()
+    assert in_use(mine, "list_boats") == ("list_boats", "harbour", 5)
+    mine.withdraw("list_boats")
+    assert in_use(mine, "list_boats") == ("Imported boats", "ferries", 6)
+
+
+def test_of_two_sources_the_first_one_gives_the_operation_and_its_budget(mine: Catalogue):
+    first, second = [operation("list_boats")], [replace(operation("list_boats"), title="Other boats")]
+    mine.follow(lambda: first, "ferries")
+    mine.follow(lambda: second, "islands")
+    assert in_use(mine, "list_boats") == ("list_boats", "ferries", 6)
+    first.clear()
+    assert in_use(mine, "list_boats") == ("Other boats", "islands", 7)

@@ -11,7 +11,7 @@ from django.test import Client
 from context_protection.layers.file.source import ConfigurationFile
 from context_protection.models import TokenBudget
 from gateway import change_events
-from gateway.access.models import ApiKey
+from gateway.access.models import ApiKey, ToolSet
 from gateway.upstreams.models import UpstreamApi
 from telemetry.models import Event
 
@@ -78,6 +78,24 @@ def test_the_person_who_saved_it_is_named(django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         client.post("/admin/context_protection/tokenbudget/add/", {"operation": "list_bookings", "timeout_seconds": 9})
     assert last_event().actor == "ops-2"
+
+
+def test_a_key_with_other_tool_sets_is_told(admin_client: Client, django_capture_on_commit_callbacks):
+    key, _ = ApiKey.objects.issue("desk")
+    shop, audit = (ToolSet.objects.create(name=name, tools=["list_bookings"]) for name in ("shop", "audit"))
+    form = f"/admin/access/apikey/{key.pk}/change/"
+    for chosen in ([shop.pk], [shop.pk, audit.pk], [audit.pk, shop.pk]):
+        with django_capture_on_commit_callbacks(execute=True):
+            admin_client.post(form, {"name": "desk", "tool_sets": chosen, "change_reason": "month end"})
+    told = [(each.summary, each.actor, each.reason, each.differences) for each in Event.objects.order_by("pk")]
+    assert told == [
+        ("desk: tool sets changed.", "admin", "month end", [["tool_sets", "-", "shop"]]),
+        ("desk: tool sets changed.", "admin", "month end", [["tool_sets", "shop", "audit, shop"]]),
+    ]
+    shown = admin_client.get(f"/admin/history/{last_event().pk}/").content.decode()
+    assert shown.count("audit, shop") >= 2, "after the change, and now"
+    assert "access.ToolSet" not in shown
+    assert "/admin/history/rollback/?" not in shown, "a rollback cannot set them back"
 
 
 def test_a_configuration_file_is_told_once_however_many_processes_see_it(tmp_path: Path, settings: LazySettings):

@@ -42,6 +42,17 @@ def test_a_misspelt_switch_is_not_read_as_off(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a.example,b.example", ["a.example", "b.example"]), (" a.example , b.example,, ,", ["a.example", "b.example"])],
+)
+def test_a_list_has_no_spaces_around_its_values_and_no_empty_ones(
+    monkeypatch: pytest.MonkeyPatch, text: str, expected: list[str]
+):
+    monkeypatch.setenv("SOMETHING", text)
+    assert env.list("SOMETHING", default=["x"]) == expected
+
+
+@pytest.mark.parametrize(
     ("layer", "words"),
     [({"hard_cap": 2000}, "below tokenBudgetThreshold"), ({"ruler": "x"}, "one of: formula, claude"), ({}, "")],
 )

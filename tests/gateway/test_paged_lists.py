@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from context_protection.core.payloads import Payload
 from context_protection.core.policy import Kind
-from context_protection.core.upstream_pages import MAX_EMPTY, MAX_ROWS, PagedRows, SourcePage
+from context_protection.core.upstream_pages import MAX_EMPTY, MAX_ROWS, REPEATED, PagedRows, SourcePage
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
@@ -130,6 +131,53 @@ def test_a_row_that_moved_onto_the_next_page_is_not_told_twice(doors: Doors, off
     assert ids(walked(doors, cursor=cursor)) == list(range(20, 60))
 
 
+def test_a_row_that_moved_is_told_again_only_if_it_has_changed(doors: Doors, offered: Any):
+    upstream = Counted(60)
+    offered(upstream)
+    cursor = doors.post("list_rows", {"limit": 20})["nextCursor"]
+    upstream.rows.insert(0, {"id": 1000, "name": "New", "group": 0})
+    upstream.rows[20] = {**upstream.rows[20], "name": "Changed"}
+    assert ids(walked(doors, cursor=cursor)) == list(range(19, 60))
+
+
+LOG = [{"id": number % PAGE, "event": f"event {number}"} for number in range(3 * PAGE)]
+
+
+@pytest.mark.parametrize("arguments", [{"limit": 2 * PAGE}, {"limit": 7}, {"format": "items"}])
+@pytest.mark.parametrize("tells_total", [True, False])
+def test_entries_of_a_log_that_share_an_id_are_all_told(
+    doors: Doors, offered: Any, tells_total: bool, arguments: dict[str, Any]
+):
+    upstream = Counted(0, tells_total=tells_total)
+    upstream.rows = LOG
+    offered(upstream)
+    assert [row for page in walked(doors, **arguments) for row in page["items"]] == LOG
+
+
+def test_a_total_that_upstream_does_not_send_is_told_of(doors: Doors, offered: Any):
+    class Short(Counted):
+        async def page(self, token: Any, size: int) -> SourcePage:
+            return replace(await super().page(token, size), total=50)
+
+    offered(Short(45))
+    note = "Upstream gives 50 as the total, but sent 45 rows."
+    assert doors.post("list_rows", {"limit": 50})["meta"]["notes"] == [note]
+    counted = doors.post("list_rows", {"aggregate": {"metrics": ["count"]}})
+    assert note in counted["meta"]["notes"]
+    offered(Short(50))
+    assert "notes" not in doors.post("list_rows", {"limit": 50, "kind": "whole"})["meta"]
+
+
+def test_a_total_that_grows_while_pages_are_read_is_none_to_tell_of(doors: Doors, offered: Any):
+    class Growing(Counted):
+        async def page(self, token: Any, size: int) -> SourcePage:
+            found = await super().page(token, size)
+            return found if token else replace(found, total=44)
+
+    offered(Growing(45))
+    assert "notes" not in doors.post("list_rows", {"limit": 50})["meta"]
+
+
 def test_equal_rows_without_an_identity_are_all_told(doors: Doors, offered: Any):
     upstream = Counted(0)
     upstream.rows = [{"color": "red", "n": number % 19} for number in range(50)]
@@ -138,15 +186,59 @@ def test_equal_rows_without_an_identity_are_all_told(doors: Doors, offered: Any)
     assert sum(len(page["items"]) for page in pages) == 50
 
 
-def test_an_upstream_that_turns_in_a_circle_ends(doors: Doors, offered: Any):
-    upstream = Counted(PAGE)
-
-    async def again(token: Any, size: int) -> SourcePage:
-        return SourcePage(upstream.rows, (token or 0) + 1)
-
-    upstream.page = again  # type: ignore[method-assign]
+@pytest.mark.parametrize("limit", [7, 30, 200])
+def test_pages_of_equal_rows_are_all_told_up_to_upstreams_total(doors: Doors, offered: Any, limit: int):
+    upstream = Counted(0)
+    upstream.rows = [{"hour": number % PAGE, "rain": 0} for number in range(10 * PAGE)]
     offered(upstream)
-    assert ids(walked(doors, limit=15)) == list(range(PAGE))
+    pages = walked(doors, limit=limit)
+    assert [row for page in pages for row in page["items"]] == upstream.rows
+    assert not any("notes" in page["meta"] for page in pages)
+
+
+class Circling(Counted):
+    """Sends its first page again and again."""
+
+    def __init__(self, rows: list[dict[str, Any]], total: int | None = None, ending: str = "") -> None:
+        super().__init__(0)
+        self.rows, self.total, self.ending = rows, total, ending
+
+    async def page(self, token: Any, size: int) -> SourcePage:
+        number = token or 0
+        following, ending = (None, self.ending) if number and self.ending else (number + 1, "")
+        return SourcePage(self.rows, following, self.total, ending=ending)
+
+
+ROWS = Counted(PAGE).rows
+EQUAL = [{"hour": number, "rain": 0} for number in range(PAGE)]
+LOOPED = "Upstream says that more rows follow, but its next page repeats an earlier one."
+
+
+@pytest.mark.parametrize(
+    ("upstream", "note"),
+    [
+        (Circling(ROWS), REPEATED),
+        (Circling(ROWS, total=500), REPEATED),
+        (Circling(EQUAL), REPEATED),
+        (Circling(ROWS, total=500, ending=LOOPED), LOOPED),
+        (Circling(EQUAL, total=500, ending=LOOPED), LOOPED),
+    ],
+)
+@pytest.mark.parametrize("limit", [15, 30])
+def test_an_upstream_that_turns_in_a_circle_ends_and_says_so(
+    doors: Doors, offered: Any, upstream: Circling, note: str, limit: int
+):
+    offered(upstream)
+    pages = walked(doors, limit=limit)
+    assert [row for page in pages for row in page["items"]] == upstream.rows
+    assert pages[-1]["meta"]["notes"] == [note]
+
+
+def test_a_list_that_has_reached_its_total_ends_without_a_note(doors: Doors, offered: Any):
+    offered(Circling(ROWS, total=PAGE))
+    (page,) = walked(doors, limit=30)
+    assert len(page["items"]) == PAGE
+    assert "notes" not in page["meta"]
 
 
 class Endless(Counted):
@@ -313,6 +405,14 @@ def test_a_failure_at_the_first_page_and_in_a_query_is_an_error(doors: Doors, of
     assert doors.mcp("list_rows", {})["error"]["reason"] == "upstream_down"
     offered(Failing(70, fails_from=40))
     assert doors.mcp("list_rows", {"aggregate": {"metrics": ["count"]}})["error"]["reason"] == "upstream_down"
+
+
+def test_pages_by_number_are_an_error_if_upstream_fails_before_them(doors: Doors, offered: Any):
+    offered(Failing(500, fails_from=40))
+    assert doors.mcp("list_rows", {"pages": "2-3"})["error"]["reason"] == "upstream_down"
+    offered(Failing(500, fails_from=80))
+    page = doors.mcp("list_rows", {"pages": "2-3"})
+    assert [row["id"] for row in page["items"]] == list(range(50, 80))
 
 
 def test_format_handle_reads_every_page_and_tells_the_exact_count(doors: Doors, offered: Any):

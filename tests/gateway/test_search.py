@@ -8,7 +8,7 @@ import pytest
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
-from context_protection.core.folding import fold
+from context_protection.core.folding import fold_for_search
 from context_protection.orm import query
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import pieces, store
@@ -79,7 +79,7 @@ def test_a_search_is_walked_to_its_end_with_the_right_total(doors: Doors):
     expected = [
         row.id
         for row in Booking.objects.order_by("-inserted_on", "-id")
-        if any("ashgrove" in fold(text).lower() for text in texts_of(orjson.loads(row.data)))
+        if any("ashgrove" in fold_for_search(text).lower() for text in texts_of(orjson.loads(row.data)))
     ]
     first = doors.mcp("list_bookings", {"search": "Ashgrove", "limit": 3})
     assert first["meta"]["totalCount"] == len(expected) > 6
@@ -214,7 +214,7 @@ def test_a_search_that_misses_says_what_each_word_finds(doors: Doors):
     assert answer["items"] == []
     assert answer["meta"]["notes"] == [
         "None of 996 lines has all words of search. Try fewer, or parts of words.",
-        "Lines with each word alone: ramp 1, zyzzyva 0.",
+        "Lines with each word of search alone: ramp 1, zyzzyva 0.",
     ]
 
 

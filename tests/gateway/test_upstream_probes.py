@@ -1,10 +1,13 @@
 """A dead upstream is seen although nobody calls it, and one that is called is left in peace."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from pytest_django.fixtures import Settings
 
 from gateway import upstream_probes
+from gateway.connectors.mcp_servers import server_probes
 from gateway.process.reporter import Reporter
 from gateway.upstreams import probes
 from gateway.upstreams.registry import upstreams
@@ -57,6 +60,20 @@ def test_an_upstream_that_does_not_answer_is_told_with_the_reason(bad: Bad):
     assert upstream_probes.probe_now("no such upstream") is None
 
 
+def test_a_connector_whose_configuration_is_wrong_does_not_stop_the_probes_of_others(
+    bad: Bad, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    bad.imported()
+    settings.MCP_SERVERS_FILE = str(tmp_path / "missing.json")
+    monkeypatch.setattr(probes, "_sources", [server_probes.probes, *probes._sources])
+    upstream_probes.probe_quiet_upstreams()
+    result = probes.result_of("bad")
+    assert result is not None
+    assert result.ok
+    assert "probes could not be prepared" in caplog.text
+    assert "missing.json" in caplog.text
+
+
 def test_an_upstream_that_was_called_a_moment_ago_is_not_probed(bad: Bad):
     bad.imported()
     now = datetime.now(UTC)
@@ -90,3 +107,16 @@ def test_a_breaker_that_opens_and_closes_leaves_two_events(doors: Doors, bad: Ba
     assert events.flush()
     found = Event.objects.filter(kind="B", subject="bad").order_by("pk")
     assert [(each.after, each.reason) for each in found] == [("open", "upstream_failed"), ("closed", "")]
+
+
+def test_a_breaker_that_is_open_when_its_process_ends_is_recorded_as_closed(doors: Doors, bad: Bad):
+    reporter = Reporter()
+    reporter.report()
+    bad.imported()
+    bad.upstream.mode, bad.upstream.status = "given", 503
+    for number in range(6):
+        doors.post("bad_list_rows", {"search": f"word{number}"})
+    assert events.flush()
+    processes.forget(reporter.process)
+    opened, ended = Event.objects.filter(kind="B", subject="bad").order_by("pk")
+    assert (opened.after, ended.after, ended.actor) == ("open", "closed", opened.actor)

@@ -43,8 +43,8 @@ def assert_small(desk: Desk) -> None:
 
 
 def assume_names_fit(record: dict[str, Any], policy: Policy) -> None:
-    """What is refused with `names_too_long` is no subject of a law. A byte may count as two tokens, and a part has the
-    names twice."""
+    """Leaves out records that are refused with `names_too_long`. A byte may count as two tokens, and a part contains
+    the names twice."""
     names = payloads.longest_path(record, lambda name: len(dumps(name)))
     assume(2 * (2 * names + OTHER_BYTES) <= policy.hard_cap / tokens.MARGIN)
 

@@ -108,6 +108,12 @@ def bad_names(request: Message) -> Iterator[bytes]:
     yield page(request, *(tool(name, words) for name in (*names, "act", "act")))
 
 
+def odd_tools(request: Message) -> Iterator[bytes]:
+    odd = {"name": "odd", "description": "Acts.", "inputSchema": None, "annotations": {"readOnlyHint": "maybe"}}
+    untyped = {"name": "untyped", "inputSchema": {"properties": {"a": {"type": "string"}}}}
+    yield page(request, odd, untyped, {"inputSchema": {"type": "object"}}, "none")
+
+
 # -- What it says unasked, beside a list as it should be --------------------------------------------
 
 
@@ -189,6 +195,25 @@ def nested(levels: int, kind: str) -> Answer:
     return answer
 
 
+def odd_blocks(request: Message) -> Iterator[bytes]:
+    told_for_whom = {"type": "text", "text": "read", "annotations": {"audience": ["model"]}}
+    yield result(request, content=[told_for_whom, {"type": "video", "data": "b64"}], isError=None)
+
+
+def no_content(request: Message) -> Iterator[bytes]:
+    yield result(request, structuredContent={"n": 1})
+
+
+def list_as_structure(request: Message) -> Iterator[bytes]:
+    yield result(request, content=[], structuredContent=[1, 2])
+
+
+def forgets(request: Message) -> Iterator[bytes]:
+    """As MCP specifies it for a tool that it does not have."""
+    error = {"code": -32602, "message": f"Unknown tool: {request['params']['name']}"}
+    yield json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}).encode()
+
+
 def wordy_error(request: Message) -> Iterator[bytes]:
     yield result(request, content=[{"type": "text", "text": "No. \u200b" * 4_000_000}], isError=True)
 
@@ -212,7 +237,8 @@ def drips(request: Message) -> Iterator[bytes | None]:
 LISTS: dict[str, Answer] = {
     each.__name__: each
     for each in (
-        endless_list, cyclic_list, many_tools, large_description, large_schema, long_words, bombs, deep_list, bad_names
+        endless_list, cyclic_list, many_tools, large_description, large_schema, long_words, bombs, deep_list, bad_names,
+        odd_tools
     )
 }  # fmt: skip
 FLOODS: dict[str, Answer] = {
@@ -224,11 +250,18 @@ FLOODS: dict[str, Answer] = {
     "answers": floods(lambda number: done({"id": 10_000_000 + number})),
 }
 CALLS: dict[str, Answer] = {
-    each.__name__: each for each in (progress, strange_ids, huge, deep, wordy_error, dies, never_ends, drips)
-}
+    each.__name__: each for each in (
+        progress, strange_ids, huge, deep, wordy_error, dies, never_ends, drips, odd_blocks, no_content,
+        list_as_structure, forgets
+    )
+}  # fmt: skip
 CALLS["restless"] = how_often
 LEVELS = (100, 197, 198, 199, 200, 249, 250, 251, 500, 1_023)
 CALLS |= {f"{kind}_{levels}": nested(levels, kind) for kind in ("lists", "objects", "text") for levels in LEVELS}
+HANDSHAKES: dict[str, Message] = {
+    "future_revision": {"protocolVersion": "2099-01-01"},
+    "odd_capabilities": {"capabilities": {"tools": True}},
+}
 IN_PIECES = {"dies", "never_ends", "drips"}  # what they answer to a call is one message
 
 
@@ -241,7 +274,7 @@ def answers(mode: str, request: Message) -> Iterator[bytes | None]:
         info = {"name": mode, "version": "1"}
         capabilities: Message = {"tools": {"listChanged": True}, "logging": {}}
         told_version = {"protocolVersion": "2025-11-25", "serverInfo": info, "capabilities": capabilities}
-        return iter([result(request, **told_version)])
+        return iter([result(request, **{**told_version, **HANDSHAKES.get(mode, {})})])
     if method == "tools/list":
         return (LISTS | FLOODS | {"restless": restless}).get(mode, listed)(request)
     if method == "tools/call":

@@ -29,6 +29,8 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.responses import PlainTextResponse
 
+from tests.simulators.unknown_sessions import with_bad_request
+
 Answer = types.CallToolResult | str | list[types.ContentBlock]
 Context = ServerRequestContext[Any]
 Admits = Callable[[dict[str, str]], bool]
@@ -385,10 +387,13 @@ def mcp_server(
     port: int = 0,
     simulator: Simulator | None = None,
     busy: dict[str, str] | None = None,
+    unknown_session: dict[str, Any] | None = None,
 ) -> Iterator[str]:
     """The address of a server of this process, on a thread. `admits` is asked for each request, by its headers and its
-    query: whom it does not know is answered 401. While `busy` has headers, every request is answered 429 with them."""
-    inner = (simulator or Simulator()).server(era=era).streamable_http_app(json_response=json_response)
+    query: whom it does not know is answered 401. While `busy` has headers, every request is answered 429 with them.
+    `unknown_session` is answered with 400 to an unknown session."""
+    served = (simulator or Simulator()).server(era=era).streamable_http_app(json_response=json_response)
+    inner = with_bad_request(served, unknown_session)
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         headers = {name.decode(): value.decode() for name, value in scope.get("headers", ())}

@@ -152,6 +152,11 @@ def test_a_call_can_be_looked_at_and_not_changed(admin_client):
     assert admin_client.post(url.replace("change", "delete")).status_code == 403
 
 
+def test_the_index_says_that_alerts_are_of_all_kinds_of_rules(admin_client):
+    shown = admin_client.get("/admin/").content.decode()
+    assert "Which rules fire, such as too many errors or oversized answers, and since when." in shown
+
+
 def test_alerts_can_be_looked_at_and_not_changed(admin_client):
     alert = an_alert(value=0.0612)
     html = admin_client.get(ALERTS).content.decode()

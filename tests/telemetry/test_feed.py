@@ -55,6 +55,15 @@ def test_a_batch_is_sent_when_somebody_watches(watched, layer):
     assert [each["request_id"] for each in message["calls"]] == ["1", "2"]
 
 
+def test_a_new_watcher_sees_the_very_next_call(own_flag, layer, monkeypatch):
+    source = feed.Feed()
+    monkeypatch.setattr(feed, "_feed", source)
+    source.publish([a_call()])
+    async_to_sync(feed.watch)()
+    source.publish([a_call(request_id="seen")])
+    assert [each["request_id"] for message in layer.sent for each in message["calls"]] == ["seen"]
+
+
 def test_a_layer_that_is_away_costs_a_warning_and_then_a_rest(watched, monkeypatch, caplog):
     away = Layer(ConnectionError("no"))
     monkeypatch.setattr(feed, "get_channel_layer", lambda: away)

@@ -27,14 +27,14 @@ def reported(seconds_ago: float, *, lag: float = 0.0, pid: int = 7) -> ProcessRe
     )
 
 
-def a_breaker(state: str, minutes: float, *, pid: int = 7) -> None:
+def a_breaker(state: str, minutes: float, *, pid: int = 7, host: str = "here") -> None:
     """It opened or closed so many minutes before noon."""
     events.record(
         kind=EventKind.BREAKER,
         summary="acme",
         subject="acme",
         after=state,
-        actor=events.actor_of(pid),
+        actor=events.actor_of(host, pid),
         at=NOON - timedelta(minutes=minutes),
     )
 
@@ -64,7 +64,7 @@ def test_an_open_breaker_ends_with_its_process_as_it_was_seen_last():
     a_breaker("open", 15, pid=8)
     assert processes.purge(now=NOON) == 1
     ended = Event.objects.get(after="closed")
-    assert (ended.subject, ended.actor) == ("acme", "process 7")
+    assert (ended.subject, ended.actor) == ("acme", "process 7 on here")
     assert ended.at == NOON - timedelta(seconds=660)
 
 
@@ -75,6 +75,13 @@ def test_a_breaker_that_had_closed_does_not_end_again():
     processes.forget(process.process)
     assert not ProcessReport.objects.exists()
     assert Event.objects.count() == 2
+
+
+def test_a_breaker_of_another_host_does_not_end_with_a_process_of_the_same_number():
+    process = reported(1)
+    a_breaker("open", 20, host="there")
+    processes.forget(process.process)
+    assert Event.objects.count() == 1
 
 
 def test_a_breaker_of_an_earlier_process_with_the_same_number_is_another():

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from context_protection.core.errors import nearest, shown
-from context_protection.core.names import folded, meant
+from context_protection.core.names import fold_name, meant
 from context_protection.core.query.buckets import Bucket, bucketed
 from context_protection.core.query.columns import (
     QueryColumn,
@@ -33,14 +33,7 @@ MAX_KEYS, MAX_METRICS, NAME_CHARS, MAX_GROUPS = 4, 10, 60, 1000
 GROUPS_WITHOUT_LIMIT = 10_000
 DECIMALS = Decimal("0.000001")
 
-PERCENTILES = {
-    "median": Decimal("0.5"),
-    "p50": Decimal("0.5"),
-    "p75": Decimal("0.75"),
-    "p90": Decimal("0.9"),
-    "p95": Decimal("0.95"),
-    "p99": Decimal("0.99"),
-}
+MEDIAN = "median"
 
 
 class Reduction(StrEnum):
@@ -55,7 +48,10 @@ class Reduction(StrEnum):
     PERCENTILE = "percentile"
 
 
-OPS = (*Reduction, *PERCENTILES)
+OPS = (*Reduction, MEDIAN, "p50", "p75", "p90", "p95", "p99")  # every p1 to p99 is accepted
+_PERCENTILE = re.compile(r"p([1-9][0-9]?)")
+_OTHER_PERCENTILE = re.compile(r"p[0-9.]+")
+SIMILAR = 0.6  # how similar an operation must be to be suggested; a lower ratio suggests others with a common letter
 # Other spellings of the operations, in lower case and without separators.
 _SPELLINGS = {
     **dict.fromkeys(("average", "mean"), "avg"),
@@ -222,19 +218,26 @@ def _metric(raw: Any, columns: QueryColumns) -> GroupMetric:
     op = _op(entry["op"])
     if "p" in entry and op != Reduction.PERCENTILE:
         raise _invalid(f"{op} does not take p.", entry["p"], 'p only with {"op":"percentile"}', wrong="p")
-    reduction = Reduction.PERCENTILE if op in PERCENTILES else Reduction(op)
+    named = _named_fraction(op)
+    reduction = Reduction(op) if named is None else Reduction.PERCENTILE
     column = _measured(entry, reduction, columns)
-    fraction = _fraction(op, entry) if reduction is Reduction.PERCENTILE else Decimal(0)
+    fraction = _stated_fraction(entry) if op == Reduction.PERCENTILE else named or Decimal(0)
     prefix = f"p{(fraction * 100).normalize():f}" if op == Reduction.PERCENTILE else op
     return GroupMetric(_name(entry.get("as"), f"{prefix}_{column.name}" if column else op), reduction, column, fraction)
 
 
 def _op(raw: str) -> str:
-    found = meant(raw[:NAME_CHARS], OPS) or _SPELLINGS.get(folded(raw[:NAME_CHARS]))
-    if found is None:
-        close = nearest(raw[:NAME_CHARS], [str(each) for each in OPS])
-        raise _misnamed(f"There is no metric {shown(raw)!r}.", raw, f"any of: {', '.join(OPS)}", close)
-    return str(found)
+    word = fold_name(raw[:NAME_CHARS])
+    if found := meant(raw[:NAME_CHARS], OPS) or _SPELLINGS.get(word):
+        return str(found)
+    if _PERCENTILE.fullmatch(word):
+        return word
+    message, expected = f"There is no metric {shown(raw)!r}.", f"any of: {', '.join(OPS)}"
+    if _OTHER_PERCENTILE.fullmatch(word):
+        raise _invalid(message, raw, expected, 'Use {"op":"percentile","p":0.999,"field":"…"}, with p from 0 to 1.')
+    close = nearest(raw[:NAME_CHARS], [str(each) for each in OPS], SIMILAR)
+    # Without a close one, there is no correction: without its metrics, a query counts.
+    raise _misnamed(message, raw, expected, close) if close else _invalid(message, raw, expected)
 
 
 def _measured(entry: Mapping[str, Any], reduction: Reduction, columns: QueryColumns) -> QueryColumn | None:
@@ -256,9 +259,14 @@ def _measured(entry: Mapping[str, Any], reduction: Reduction, columns: QueryColu
     return column
 
 
-def _fraction(op: str, entry: Mapping[str, Any]) -> Decimal:
-    if op in PERCENTILES:
-        return PERCENTILES[op]
+def _named_fraction(op: str) -> Decimal | None:
+    """The fraction of a percentile with its own name, such as p95."""
+    if op == MEDIAN:
+        return Decimal("0.5")
+    return Decimal(match[1]) / 100 if (match := _PERCENTILE.fullmatch(op)) else None
+
+
+def _stated_fraction(entry: Mapping[str, Any]) -> Decimal:
     raw = entry.get("p")
     if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not 0 <= raw <= 100:
         expected = 'p from 0 to 1: {"op":"percentile","p":0.9,"field":"…"}'

@@ -6,7 +6,7 @@ or dotted path in upstream's rows. The last kind has no declared type: the query
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Context, Decimal
@@ -28,15 +28,16 @@ NAME_CHARS = 200
 # Wide enough for any sum of JSON numbers: from 5e-324 to 1.8e308.
 EXACT = Context(prec=1000)
 
-# Python and Postgres share this pattern, so that both accept the same texts as dates. Its last alternative means "no
-# character follows": in Python `$` would allow a line break.
+# Python and Postgres share this pattern, so that both accept the same texts as dates. Seconds may be missing. Its last
+# alternative means "no character follows": in Python `$` would allow a line break.
 _LONG, _SHORT = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])", "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
 _FEBRUARY = "02-(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_DAY = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13579][26])00)-02-29"
 _DAY = f"(?:(?!0000)[0-9][0-9][0-9][0-9]-(?:{_LONG}|{_SHORT}|{_FEBRUARY})|{_LEAP_DAY})"
-MOMENT_PATTERN = f"^({_DAY}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|(?!.|\n)))"
+_TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9]|(?![:0-9]))"
+MOMENT_PATTERN = f"^({_DAY}(?:[T ]{_TIME}|(?!.|\n)))"
 _MOMENT = re.compile(MOMENT_PATTERN)
-MIDNIGHT = " 00:00:00"
+MIDNIGHT = " 00:00"  # the time of a date, without seconds
 
 Scalar = str | Decimal | bool
 
@@ -56,6 +57,11 @@ class Type(StrEnum):
     ANY = "any"
 
 
+_OFFSET = re.compile(r"[+-][0-9]{2}:?[0-9]{2}$")
+_AN_OBJECT, _A_LIST = "(object)", "(list)"  # in place of a value that has no type of a column
+_SAMPLED = {str: Type.TEXT, Decimal: Type.NUMBER, bool: Type.BOOLEAN}
+
+
 @dataclass(frozen=True)
 class QueryColumn:
     """A column that a query may name.
@@ -64,7 +70,7 @@ class QueryColumn:
     converted value; without one the value is read from upstream's JSON. `unit`: the canonical name of the column with
     the unit of its numbers, such as a currency. `elsewhere`: texts that this column never holds, each with the column
     that does. `only_where`: queries may filter by the column, but not see its values. `reads`: computes the value from
-    a record, if `path` and `convert` do not suffice."""
+    a record, if `path` and `convert` do not suffice. `sample`: some rows, or all, of an undeclared column."""
 
     name: str
     type: Type = Type.ANY
@@ -75,6 +81,28 @@ class QueryColumn:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     only_where: bool = False
     reads: Callable[[Mapping[str, Any]], Any] | None = None
+    sample: Callable[[], Sequence[Mapping[str, Any]]] = field(default=tuple, compare=False)
+
+    @cached_property
+    def sampled(self) -> Type:
+        """The type of an undeclared column's values, as far as the sample tells: TEXT, NUMBER, BOOLEAN, or MOMENT for
+        texts that are all moments with a time. Empty texts do not count. ANY if there are no values, values of several
+        types, lists or objects."""
+        values = self._sampled_values
+        types = {Type.ANY if each in (_AN_OBJECT, _A_LIST) else _SAMPLED[type(each)] for each in values}
+        if types == {Type.TEXT} and all(map(_has_time, values)):
+            return Type.MOMENT
+        return types.pop() if len(types) == 1 else Type.ANY
+
+    @cached_property
+    def has_offsets(self) -> bool:
+        """Whether any of the sampled moments is in local time."""
+        return any(_OFFSET.search(str(each)) for each in self._sampled_values)
+
+    @cached_property
+    def _sampled_values(self) -> Sequence[Scalar]:
+        values = (self.read(row, Type.ANY) for row in self.sample())
+        return [each for each in values if each is not None and each != ""]
 
     @property
     def source(self) -> str:
@@ -90,8 +118,9 @@ class QueryColumn:
 
 @dataclass(frozen=True)
 class QueryColumns:
-    """The columns of one list. `sample` returns some of its rows in upstream's form. It is called only for an
-    undeclared name, to see whether rows have it. `visibility`: the fields that a query may use."""
+    """The columns of one list. `sample` returns some of its rows in upstream's form, or all if they are in memory. It
+    is called only for an undeclared name, to see whether rows have it. `visibility`: the fields that a query may
+    use."""
 
     declared: tuple[QueryColumn, ...] = ()
     shape: Shape = ANY
@@ -150,16 +179,26 @@ class QueryColumns:
             return declared
         if name in self.shape.fields:
             shown_as = self.shape.fields[name]
-            return QueryColumn(name, path=shown_as.path, convert=shown_as.convert, reads=shown_as.read)
-        return QueryColumn(name, unit=currencies.beside(name, self.sample)) if self._known(name) else None
+            return QueryColumn(
+                name, path=shown_as.path, convert=shown_as.convert, reads=shown_as.read, sample=self.sample
+            )
+        if not self._known(name):
+            return None
+        return QueryColumn(name, unit=currencies.beside(name, self.sample), sample=self.sample)
 
     def _known(self, name: str) -> bool:
         if name in self.shape.known:
             return True
-        rows = self.sample()
+        rows, steps = self.sample(), name.split(".")
         if not rows and not self.shape.known:
             return True  # no rows and no schema: any name may be valid
-        return any(name in row or ("*" not in name.split(".") and projection.resolves(row, name)) for row in rows)
+        if name in self._names_of_rows or steps[0] not in self._names_of_rows:
+            return name in self._names_of_rows
+        return "*" not in steps and any(projection.resolves(row, name) for row in rows)
+
+    @cached_property
+    def _names_of_rows(self) -> Set[str]:
+        return set().union(*self.sample())
 
     def _is_left_out(self, source: str) -> bool:
         """Whether lists redact the value at `source`. Tests it on a record that has only this value."""
@@ -250,14 +289,19 @@ def _moment(value: Any) -> str | None:
     if match is None:
         return None
     found = match[1].replace("T", " ")
-    return found if len(found) > 10 else f"{found}{MIDNIGHT}"
+    minute = found if len(found) > 10 else f"{found}{MIDNIGHT}"
+    return f"{minute}:00"[:19]
+
+
+def _has_time(value: Any) -> bool:
+    return _moment(value) is not None and len(value) > 10
 
 
 def _any(value: Any) -> Scalar | None:
     if isinstance(value, dict):
-        return "(object)"
+        return _AN_OBJECT
     if isinstance(value, (list, tuple)):
-        return "(list)"
+        return _A_LIST
     return value if isinstance(value, bool) else _text(value) if isinstance(value, str) else _number(value)
 
 
@@ -282,10 +326,10 @@ def place(value: Scalar | None) -> tuple[int, Any]:
 
 
 def as_json(value: Scalar | None) -> Any:
-    """The value as JSON in a response: whole numbers without a fraction."""
+    """The value as JSON in a response: whole numbers without a fraction, exact if JSON rows can have them."""
     if not isinstance(value, Decimal):
         return value
-    if value == value.to_integral_value(context=EXACT) and -(2**63) <= value < 2**63:
+    if value == value.to_integral_value(context=EXACT) and -(2**63) <= value < 2**64:
         return int(value)
     number = float(value)
     return number if math.isfinite(number) else None  # JSON has no infinity

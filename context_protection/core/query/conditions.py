@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from context_protection.core.errors import InvalidArgument, nearest, shown
-from context_protection.core.folding import fold
-from context_protection.core.names import meant
+from context_protection.core.folding import fold_for_search
+from context_protection.core.names import fold_name, meant
 from context_protection.core.query.columns import QueryColumn, QueryColumns, Scalar, Type, read_as, storable
 from context_protection.core.query.corrections import NOTHING, Correctable
 from context_protection.core.query.documents import parsed
@@ -47,6 +47,7 @@ COMPARED: Mapping[Op, Callable[[Any, Any], bool]] = {
     Op.LT: operator.lt,
     Op.LTE: operator.le,
 }
+_LIKE = ("like", "ilike")  # SQL's, whose texts have wildcards
 # Other spellings of the comparisons.
 _SPELLINGS: Mapping[str, Op] = {
     **dict.fromkeys(("=", "==", "equals", "equal", "is"), Op.EQ),
@@ -56,10 +57,13 @@ _SPELLINGS: Mapping[str, Op] = {
     **dict.fromkeys(("<", "lessthan", "before"), Op.LT),
     **dict.fromkeys(("<=", "le", "max", "to", "lessthanorequal"), Op.LTE),
     **dict.fromkeys(("oneof", "anyof"), Op.IN),
-    **dict.fromkeys(("like", "ilike", "icontains", "search"), Op.CONTAINS),
+    **dict.fromkeys((*_LIKE, "icontains", "search"), Op.CONTAINS),
     **dict.fromkeys(("null", "isempty"), Op.ISNULL),
 }
+_NOT_NULL = ("notnull", "isnotnull")  # isnull with the other value
+SIMILAR = 0.6  # how similar a comparison must be to be suggested; a lower ratio suggests others with a common letter
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})")
+_BY_ORDER = (Op.GT, Op.GTE, Op.LT, Op.LTE)
 _BOOLEAN_OPS = (Op.EQ, Op.NE, Op.IN, Op.ISNULL)
 EXPECTED = {
     Type.TEXT: f"a text of at most {TEXT_CHARS} characters",
@@ -84,7 +88,7 @@ class Condition:
     @property
     def compares_amounts(self) -> bool:
         """Whether an amount is compared with a number, which is a different amount in each currency."""
-        return bool(self.column.unit) and self.op in (Op.GT, Op.GTE, Op.LT, Op.LTE) and self.value != 0
+        return bool(self.column.unit) and self.op in _BY_ORDER and self.value != 0
 
     def holds(self, record: Mapping[str, Any]) -> bool:
         found = self.column.read(record, self.type)
@@ -97,7 +101,7 @@ class Condition:
                 assert isinstance(self.value, tuple)
                 return found is not None and found in self.value
             case Op.CONTAINS:
-                return isinstance(found, str) and fold(str(self.value)) in fold(found)
+                return isinstance(found, str) and fold_for_search(str(self.value)) in fold_for_search(found)
             case _:
                 return found is not None and COMPARED[self.op](found, self.value)
 
@@ -178,24 +182,52 @@ def _ops(name: str, raw: Any) -> list[tuple[Op, Any]]:
         return [(Op.EQ, raw)]
     if not raw:
         raise _invalid(f"{shown(name)} has no condition.", raw, f"a value, or any of: {', '.join(Op)}", wrong=name)
-    return [(_op(name, op), value) for op, value in raw.items()]
+    return [_comparison(name, op, _without_wildcards(name, op, value)) for op, value in raw.items()]
 
 
-def _op(name: str, op: Any) -> Op:
-    if op in list(Op):
-        return Op(op)
-    spelling = str(op)[:TEXT_CHARS].lstrip("$")
-    if found := meant(spelling, Op) or _SPELLINGS.get(spelling.replace("_", "").lower()):
-        return Op(found)
-    close = nearest(spelling, [each.value for each in Op])
+def _without_wildcards(name: str, op: Any, value: Any) -> Any:
+    """The value of `like` as one of `contains`, which needs no % at the ends. Raises InvalidArgument for a wildcard
+    within the text."""
+    if not isinstance(value, str) or str(op).lstrip("$").lower() not in _LIKE:
+        return value
+    text = value.strip("%")
+    if "%" not in text and "_" not in text:
+        return text
     raise _invalid(
-        f"{shown(name)} has an unknown comparison: {shown(op)!r}.",
-        op,
-        f"any of: {', '.join(Op)}",
-        f"Did you mean {close}?" if close else 'For example {"gte":500}.',
-        wrong=op,
-        right=close or NOTHING,
+        f"{shown(name)} has a wildcard within its text: {shown(op)} {shown(value)!r}.",
+        value,
+        "contains with a part of the text; % is understood only at the ends of a text",
+        "Use contains with a part of the text.",
+        wrong={op: value},
+        right={Op.CONTAINS.value: max(text.split("%"), key=len)},
     )
+
+
+def _comparison(name: str, op: Any, value: Any) -> tuple[Op, Any]:
+    if op in list(Op):
+        return Op(op), value
+    spelling = str(op)[:TEXT_CHARS].lstrip("$")
+    word = fold_name(spelling)
+    if found := meant(spelling, Op) or _SPELLINGS.get(word):
+        return Op(found), value
+    if word in _NOT_NULL and (is_not_null := _boolean(value)) is not None:
+        return Op.ISNULL, not is_not_null
+    raise _unknown_comparison(name, op, spelling)
+
+
+def _unknown_comparison(name: str, op: Any, spelling: str) -> Correctable:
+    message, expected = f"{shown(name)} has an unknown comparison: {shown(op)!r}.", f"any of: {', '.join(Op)}"
+    if _negates(fold_name(spelling)):
+        return _invalid(message, op, expected, "Use ne, or isnull with false. No other comparison can be negated.")
+    close = nearest(spelling, [each.value for each in Op], SIMILAR)
+    suggestion = f"Did you mean {close}?" if close else 'For example {"gte":500}.'
+    return _invalid(message, op, expected, suggestion, wrong=op, right=close or NOTHING)
+
+
+def _negates(word: str) -> bool:
+    """Whether the comparison is the opposite of another, such as nin or doesNotContain. The nearest word is then the
+    one that it negates."""
+    return "not" in word or (word[:1] == "n" and (word[1:] in list(Op) or word[1:] in _SPELLINGS))
 
 
 def _condition(column: QueryColumn, op: Op, value: Any) -> Condition:
@@ -227,7 +259,7 @@ def _listed(value: Any) -> Any:
 
 def _typed(column: QueryColumn, op: Op, value: Any) -> tuple[Type, Scalar]:
     """The type to read the row's value as, and the value to compare it with."""
-    as_type = _type_of(value) if column.type is Type.ANY else column.type
+    as_type = _undeclared_type(column, op, value) if column.type is Type.ANY else column.type
     if op is Op.CONTAINS and as_type is not Type.TEXT:
         expected = EXPECTED[Type.TEXT] if column.type is Type.ANY else "contains only on a text field"
         raise _bad_value(column, op, value, expected)
@@ -248,6 +280,26 @@ def _typed(column: QueryColumn, op: Op, value: Any) -> tuple[Type, Scalar]:
     if as_type is Type.MOMENT and len(str(wanted)) == 10:
         return Type.DATE, wanted  # a date compared with a moment means the whole day
     return as_type, wanted
+
+
+def _undeclared_type(column: QueryColumn, op: Op, value: Any) -> Type:
+    """The type of the given value. It is read as what the rows have instead, if it can be: "4" as a number, "true" as
+    true, 4 as a text, a date as the whole day of a moment, and a moment in UTC, however it is written."""
+    given = _type_of(value)
+    if given not in (Type.TEXT, Type.NUMBER) or op is Op.CONTAINS:
+        return given
+    match given, column.sampled:
+        case Type.TEXT, Type.NUMBER if _value(Type.NUMBER, value) is not None:
+            return Type.NUMBER
+        case Type.TEXT, Type.BOOLEAN if op in _BOOLEAN_OPS and _boolean(value) is not None:
+            return Type.BOOLEAN
+        case Type.TEXT, Type.MOMENT if _is_date(value):
+            return Type.DATE
+        case Type.TEXT, Type.MOMENT if op in _BY_ORDER and _moment(value) and not column.has_offsets:
+            return Type.MOMENT
+        case Type.NUMBER, Type.TEXT if op in _BOOLEAN_OPS:
+            return Type.TEXT
+    return given
 
 
 def _type_of(value: Any) -> Type:
@@ -335,7 +387,7 @@ def _bad_value(column: QueryColumn, op: Op, value: Any, expected: str) -> Invali
 
 def _invalid(
     message: str, value: Any, expected: str, suggestion: str = "", *, wrong: Any = NOTHING, right: Any = NOTHING
-) -> InvalidArgument:
+) -> Correctable:
     return Correctable(
         message,
         reason="invalid_where",

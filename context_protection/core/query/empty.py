@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from context_protection.core.errors import InvalidArgument, shown
-from context_protection.core.folding import fold
+from context_protection.core.folding import fold_for_search
 from context_protection.core.query.aggregation import Aggregation, GroupKey, GroupMetric, Groups, Reduction
 from context_protection.core.query.columns import QueryColumn
 from context_protection.core.query.conditions import Condition, Conditions, Op
@@ -60,19 +60,23 @@ def notes(rows: Filterable, wanted: Conditions, words: SearchWords | None) -> li
     for each in [each for each, count in counted if count == 0]:
         if near := _nearest(each, every):
             found.append(f"{shown(each.parameter)}: nearest to {shown(each.value)!r} are {near}.")
-        if each.parameter == PARAMETER and words and len(words.each) > 1:
-            by_word = _counted([_as_search(word.text, word, every) for word in words.each])
-            found.append(f"Rows with each word of search alone: {_listed(by_word)}.")
+        if each.parameter == PARAMETER and words:
+            found += words.notes_of_each("Rows", lambda word: _passing(_as_search(word.text, word, every)))
     return found
 
 
 def _counted(filters: Sequence[GivenFilter]) -> list[tuple[GivenFilter, int]]:
     """The first MAX_FILTERS filters, each with the number of rows that pass it alone."""
-    counted = []
-    for each in filters[:MAX_FILTERS]:
-        with suppress(InvalidArgument):  # too many rows to count
-            counted.append((each, each.passing()))
-    return counted
+    counts = ((each, _passing(each)) for each in filters[:MAX_FILTERS])
+    return [(each, count) for each, count in counts if count is not None]
+
+
+def _passing(given: GivenFilter) -> int | None:
+    """The number of rows that pass the filter; None if there are too many rows to count."""
+    try:
+        return given.passing()
+    except InvalidArgument:
+        return None
 
 
 def _listed(counted: Sequence[tuple[GivenFilter, int]]) -> str:
@@ -115,7 +119,7 @@ def _nearest(given: GivenFilter, rows: Filterable) -> str:
 
 def _most_like(text: str, values: Iterable[str]) -> list[str]:
     """Equal values first (ignoring case and accents), then those that contain the text, then similar ones."""
-    wanted, folded = fold(text), {value: fold(value) for value in values}
+    wanted, folded = fold_for_search(text), {value: fold_for_search(value) for value in values}
     same = [value for value, plain in folded.items() if plain == wanted]
     containing = [value for value, plain in folded.items() if wanted in plain and value not in same]
     close = difflib.get_close_matches(wanted, set(folded.values()), n=MAX_NEAREST, cutoff=SIMILAR)

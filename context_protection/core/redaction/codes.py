@@ -7,12 +7,21 @@ from context_protection.core.redaction import phrases
 COUNTED = 3  # maximum digits of a count before a noun ("120 guests"); a longer number is a code
 SHORTEST, LONGEST = 3, 64  # characters of a value
 
-QUOTED = re.compile(r"""(["'])(?![\s:=,])([^"'\n]{3,64})(?<!\s)\1(?![a-z0-9])""")
+# An escaped quote is part of the value. In double quotes, so are an apostrophe, and a longer run of quotes: in escaped
+# JSON, all quotes are runs, and an escaped one is longer. No text fits in two ways, because `re` would try all of them.
+_QUOTED = re.compile(
+    r"""(?<!")("+)(?![\s:=,"])
+        (?P<in_double>(?:[^"\\\n]|\\[\\"']|\\(?![\\'])|(?<!")\1"+(?!")){3,64})
+        (?<!\s)\1(?![a-z0-9])
+    | '(?![\s:=,])(?P<in_single>(?:[^"'\\\n]|\\[\\"']|\\(?!\\)){3,64})(?<!\s)'(?![a-z0-9])""",
+    re.VERBOSE,
+)
+_END_OF_KEY = re.compile(r"""["']+:""")
 _SPACED = re.compile(r"[#*]?\d(?:[ .-]\d){2,11}[#*]{0,2}(?![\w])")
-_GROUPED = re.compile(r"[#*]?\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]{0,2}(?![\w.,:/-]*\d)")
+_GROUPED = re.compile(r"[#*]?\d{2,4}(?:[ -]\d{2,4}){1,3}[#*]{0,2}(?![\w.,:/-]{0,200}\d)")
 _TWO_GROUPS = re.compile(r"#?\d{2,4}[ -]\d{2,4}#?(?![ -]?[\w])")
 _TOKEN = re.compile(r"""(?![=:,;/.-])[^\s<>|"'`()\[\]{}]{3,90}""")
-_TRAILING = re.compile(r"(?:&[a-z#0-9]{1,8};.*|[.,;:!?_*)\\/-]+)$")
+_TRAILING = re.compile(r"(?:&[a-z#0-9]{1,8};.*|,?(?:\\+[nrt])+|[.,;:!?_*)\\/-]+)$")  # \n: a line break in escaped JSON
 
 _MIXED = re.compile(r"(?=[^0-9]*\d)(?=[^a-z]*[a-z])[a-z0-9#*-]{4,16}")
 _SHORT_MIXED = re.compile(r"(?=[^0-9]*\d)(?=[^a-z]*[a-z])[a-z0-9]{3}")
@@ -56,8 +65,8 @@ _PLAIN_CODE = re.compile(r"(?=.*\d)(?:[#*]*\d{3,10}[#*]*|\S{4,64})")
 def value_at(low: str, at: int, *, direct: bool) -> tuple[int, int] | None:
     """The span of the possible value that begins at `at`, without its quotes; None if no value begins there.
     `direct`: only punctuation and joining words are between the name and `at`."""
-    if quoted := QUOTED.match(low, at):
-        return quoted.span(2)
+    if quoted := _QUOTED.match(low, at):
+        return quoted.span(str(quoted.lastgroup))
     is_assigned = direct or low[at - 2 : at] in (": ", "= ")
     for pattern in (_SPACED, _GROUPED if direct else _TWO_GROUPS) if is_assigned else (_SPACED,):
         if found := pattern.match(low, at):
@@ -77,8 +86,7 @@ def is_direct_value(low: str, start: int, end: int) -> bool:
     measure."""
     value = low[start:end]
     if in_quotes(low, start, end):
-        is_key = low[end + 1 : end + 2] == ":"
-        return value not in phrases.PLACEHOLDERS and value[0] not in "<{$%" and not is_key
+        return value not in phrases.PLACEHOLDERS and value[0] not in "<{$%" and not _END_OF_KEY.match(low, end)
     if _IDENTIFIER.fullmatch(value) and low[end : end + 1] in ("(", "["):
         return False  # source code that calls or indexes something
     return (

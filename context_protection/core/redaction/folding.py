@@ -62,7 +62,7 @@ def _has_combining(text: str) -> bool:
     return any(map(data.__contains__, _FIRST_BYTES_OF_COMBINING)) and _COMBINING.search(text) is not None
 
 
-def folded(text: str) -> str:
+def fold_keeping_length(text: str) -> str:
     """The text in lower case, without accents, with plain quotes, dashes and spaces. The length stays the same."""
     if text.isascii():
         return text.replace("`", "'").lower()
@@ -89,7 +89,7 @@ def spaced(name: str) -> str:
 
 
 def _spaced(name: str) -> str:
-    return _NON_WORD.sub(" ", folded(composed(_CASE_CHANGE.sub(" ", name)))).strip()
+    return _NON_WORD.sub(" ", fold_keeping_length(composed(_CASE_CHANGE.sub(" ", name)))).strip()
 
 
 def lines_of_words(names: Sequence[str]) -> bytes:
@@ -102,7 +102,7 @@ def lines_of_words(names: Sequence[str]) -> bytes:
         text = _CASE_CHANGE.sub(" ", text)
     if _has_combining(text):  # each name alone, because composing may change others too
         text = "\n".join(map(composed, text.split("\n")))
-    words = _bytes(folded(f" {text}\n"), _LINES_OF_WORDS)
+    words = _bytes(fold_keeping_length(f" {text}\n"), _LINES_OF_WORDS)
     while b"  " in words:
         words = words.replace(b"  ", b" ")
     return words.replace(b" \n", b"\n")

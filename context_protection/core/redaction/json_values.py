@@ -13,7 +13,7 @@ from context_protection.core.redaction import harmless, pairs
 from context_protection.core.redaction.changes import Keys, with_changes
 from context_protection.core.redaction.codes import is_plain_code
 from context_protection.core.redaction.findings import MARK, Finding, mark
-from context_protection.core.redaction.folding import folded
+from context_protection.core.redaction.folding import fold_keeping_length
 from context_protection.core.redaction.harmless import SHORTEST, SearchedTexts, may_hold_secret
 from context_protection.core.redaction.names import holder_below, label_kind, place_kind
 from context_protection.core.redaction.objects import (
@@ -266,7 +266,7 @@ class _SecretSearch:
         kind = place_kind(label) or (label_kind(label) if how == "pair" else None)
         if kind is None:
             return self._text(value, path, label)
-        if is_plain_code(folded(value.strip())):
+        if is_plain_code(fold_keeping_length(value.strip())):
             self._change(path, mark(kind), label, kind, how)
             return True
         line = f"{label}: "
@@ -328,7 +328,11 @@ def _holds_code(value: Any) -> bool:
         each = waiting.pop()
         if isinstance(each, (dict, list)):
             waiting += each.values() if isinstance(each, dict) else each
-        elif isinstance(each, (str, int)) and not isinstance(each, bool) and is_plain_code(folded(str(each).strip())):
+        elif (
+            isinstance(each, (str, int))
+            and not isinstance(each, bool)
+            and is_plain_code(fold_keeping_length(str(each).strip()))
+        ):
             return True
     return False
 

@@ -73,6 +73,7 @@ PLACEHOLDERS = word_set(
     """
     required optional string number integer null none true false undefined password 1password passwort secret token yes
     no string123 changeme hidden redacted masked unknown n/a tba tbd value text object array boolean your-password
+    ...
     """
 )
 # Words before a bare "code" that do not say what the code is for.

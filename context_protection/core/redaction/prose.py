@@ -9,9 +9,9 @@ from operator import not_
 from context_protection.core.redaction import codes, phrases, terms
 from context_protection.core.redaction.candidates import Candidates
 from context_protection.core.redaction.findings import mark
-from context_protection.core.redaction.folding import cases_in, composed, folded, spaced
+from context_protection.core.redaction.folding import cases_in, composed, fold_keeping_length, spaced
 from context_protection.core.redaction.terms import Term
-from context_protection.core.redaction.values_after import ASSIGNS, OPENS, OTHER_WORD, Value, values_after
+from context_protection.core.redaction.values_after import ASSIGNS, MAX_REACH, OPENS, OTHER_WORD, Value, values_after
 from context_protection.core.redaction.values_before import (
     may_have_far_value,
     value_entered_after,
@@ -23,7 +23,7 @@ from context_protection.core.redaction.vocabulary import ABOUT, OTHER_CODES
 PLACE_REACH = 160  # characters around a bare "code" within which a place must be named
 REPETITION_REACH = 2000  # characters around a redacted value within which its repetitions are redacted too
 # A caller that redacts a text in parts passes each part with this many characters of the text on either side.
-REACH = REPETITION_REACH + 400
+REACH = REPETITION_REACH + MAX_REACH + 400
 
 DIGIT_OR_QUOTE = re.compile(r"""[0-9"'`„“”‟«»‘’‚‛‹›´０-９]""")
 _LETTERS_BEFORE = 80  # the longest first word of a camel case name
@@ -39,9 +39,10 @@ _SEPARATED = re.compile(rf"[:=|>]|(?<![a-z])(?:{OPENS})(?![a-z])|</t[dh]>|\n")
 _OPENED = re.compile(rf"(?<![a-z]){OPENS}(?![a-z])")
 _ANYTHING = re.compile("")
 _CODE_BEFORE = re.compile(phrases.CODE_BEFORE)
+_BEFORE_DIGIT = 2000  # characters of a token before its first digit
 _AUTHORIZATION = re.compile(
     r"(?<![a-z])(?:authori[sz]ation[\"']?[ ]?[:=][ ]?[\"']?(?:[a-z]{3,12}[ ])?|bearer[ ])"
-    r"(?P<value>(?=[^\s]*\d)[a-z0-9._~+/=-]{6,})"
+    rf"(?P<value>(?=[^\s\d]{{0,{_BEFORE_DIGIT}}}\d)[a-z0-9._~+/=-]{{6,}})"
 )
 _IN_HEADERS = ("authorization", "authorisation", "bearer")
 _HEADER = re.compile("|".join(_IN_HEADERS))
@@ -60,9 +61,13 @@ _NAME_AND_PASSWORD = re.compile(
     rf"(?:(?:{phrases.PASSWORDS})[ ]?[:=][ ]?)?(?=[^\s/|])"
 )
 
+# JSON inside a text is often escaped, also several times: {\"pin\":4711}.
+_ESCAPED_QUOTE = re.compile(r'(?<!\\)\\+"')
+_ESCAPED_KEY = re.compile(r'\w\\+"[ ]?:')
 # A redacted number in JSON text becomes a string, so that the text stays valid JSON.
-_AFTER_JSON_KEY = re.compile(r'":[ ]?$')
-_END_OF_JSON = re.compile(r"\s*[,}\]]")
+_AFTER_JSON_KEY = re.compile(r'(\\{0,15}"):[ ]?$')
+_BEFORE_JSON_VALUE = 20  # characters, as many as _AFTER_JSON_KEY matches
+_END_OF_JSON = re.compile(r"(?:\s|\\+[nrt])*[,}\]]")
 
 Span = tuple[int, int, str]  # start, end, kind
 
@@ -105,7 +110,7 @@ def _indexes_with_terms(texts: Sequence[str]) -> set[int]:
         texts = list(map(composed, texts))
         joined = "\n".join(texts)
     ends = list(accumulate(map((1).__add__, map(len, texts))))
-    low = folded(joined)
+    low = fold_keeping_length(joined)
     found = {bisect_right(ends, each.start()) for each in terms.in_words(low) if not _is_in_path(low, *each.span())}
     found.update(bisect_right(ends, start) for start in _names_with_terms(joined, low))
     if any(map(low.__contains__, _IN_HEADERS)):
@@ -125,7 +130,7 @@ def _spans(text: str) -> list[Span]:
     if DIGIT_OR_QUOTE.search(text) is None:
         return []
     text = composed(text)
-    low = folded(text)
+    low = _without_escapes(fold_keeping_length(text))
     found: dict[tuple[int, int], str] = {}
     candidates = Candidates(low)
     for term in _terms(text, low, candidates):
@@ -138,6 +143,14 @@ def _spans(text: str) -> list[Span]:
         found |= {header.span("value"): "token" for header in _AUTHORIZATION.finditer(low)}
     spans = [(start, end, kind) for (start, end), kind in found.items()]
     return _merged(spans + _repeated(low, spans)) if spans else []
+
+
+def _without_escapes(low: str) -> str:
+    """The text, if it has escaped JSON, with quotes in place of the backslashes that escape a quote. The length stays
+    the same. In other JSON, an escaped quote is a part of a value."""
+    if '\\"' not in low or _ESCAPED_KEY.search(low) is None:
+        return low
+    return _ESCAPED_QUOTE.sub(lambda escaped: '"' * len(escaped[0]), low)
 
 
 def _terms(text: str, low: str, candidates: Candidates) -> Iterator[Term]:
@@ -371,7 +384,8 @@ def _masked(text: str, spans: list[Span]) -> str:
     pieces: list[str] = []
     at = 0
     for start, end, kind in spans:
-        is_number_of_json = _AFTER_JSON_KEY.search(text, max(0, start - 4), start) and _END_OF_JSON.match(text, end)
-        pieces += [text[at:start], f'"{mark(kind)}"' if is_number_of_json else mark(kind)]
+        key = _AFTER_JSON_KEY.search(text, max(0, start - _BEFORE_JSON_VALUE), start)
+        quote = key[1] if key and _END_OF_JSON.match(text, end) else ""
+        pieces += [text[at:start], quote, mark(kind), quote]
         at = end
     return "".join([*pieces, text[at:]])

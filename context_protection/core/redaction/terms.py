@@ -10,7 +10,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 from context_protection.core.name_words import word_set
 from context_protection.core.redaction import vocabulary
 from context_protection.core.redaction.findings import MARK, mark
-from context_protection.core.redaction.folding import folded, words_in
+from context_protection.core.redaction.folding import fold_keeping_length, words_in
 from context_protection.core.redaction.late_pattern import LatePattern
 from context_protection.core.redaction.vocabulary import Terms
 
@@ -28,7 +28,7 @@ def _spellings(term: str) -> set[str]:
     """The folded spellings of a term: sharp s as `ss`, an umlaut such as ü both as `u` and as `ue`."""
     term = term.lower().replace("ß", "ss")
     variants = {term, "".join(_UMLAUT.get(char, char) for char in term)}
-    return {_SPACE.join(filter(None, _SPLIT.split(folded(each)))) for each in variants}
+    return {_SPACE.join(filter(None, _SPLIT.split(fold_keeping_length(each)))) for each in variants}
 
 
 def _each(terms: Terms) -> Iterator[str]:

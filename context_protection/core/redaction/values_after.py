@@ -8,6 +8,7 @@ from context_protection.core.redaction.candidates import Candidates
 from context_protection.core.redaction.findings import MARK
 
 MAX_DISTANCE = 40  # characters between a name and its value; markup and text in brackets do not count
+MAX_REACH = 1000  # characters between them, with markup and text in brackets
 MAX_VALUES = 12  # values after one name
 _FIRST_VALUE_REACH = 140  # characters after a name within which its first value must begin
 
@@ -16,8 +17,8 @@ OPENS = rf"(?:{phrases.OPENS})(?: sich)? (?:{phrases.WITH})"
 _JOINS = f"{_COPULA}|{phrases.WITH}|{OPENS}|{phrases.FILLERS}".replace(" ", r"\ ")
 # Allowed between a name and its value: spaces, brackets, markup, ":", "is".
 _GLUE = re.compile(
-    rf"""[ \t_]+ | \([^()\n0-9"]{{0,60}}\) | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}});
-    | \*\*(?!\*) | [:=|>~*?/"'`(\[-]+
+    rf"""[ \t_]+ | (?:\([^()\n0-9"]{{0,60}}\) | <[^<>\n]{{0,120}}> | &(?:nbsp|quot|\#\d{{2,5}}|[a-z]{{2,6}});)+
+    | \*\*(?!\*) | ["']*[:=](?=["']) | [:=|>~*?/"'`(\[-]+
     | (?:{_JOINS}|nr\.?|no\.(?=\ )|num\.?)(?![a-z0-9'])
     """,
     re.VERBOSE,
@@ -28,9 +29,12 @@ ASSIGNS = re.compile(rf"[:=|>]|(?<![a-z])(?:{_COPULA}|{OPENS})(?![a-z])|-(?=\s)|
 _QUOTED_NAME = re.compile(rf"""["'][^"'\n]{{1,40}}["'] (?=(?:{_COPULA}) |[:=])""")
 _NUMBERING = re.compile(r"(?:'s)?[ _]?\#?\d{1,2}(?=\s*[:=)])")
 _LINE_BREAK = re.compile(r"[ \t]*\r?\n[ \t]*(?:\r?\n[ \t]*)?(?:[-*•>+][ \t]+|\d{1,2}[.)][ \t]+)?")
+_ARGUMENT = re.compile(r"[a-z_]\w{0,40}=(?!=)")
+_DOCSTRING = re.compile('"""(?!")')
 _END_OF_LISTED = re.compile(r" ?[,;()]|[.]?(?:\s*\n|$)")
 _ALONE = re.compile(r"[*_\"'`).,;! \t|]*(?:<[^<>\n]{0,40}>[ \t]*)*(?:\r?\n|$)")
-_WORD = re.compile(r"[^\s]+")
+_WORD = re.compile(rf"[^\s]{{1,{MAX_DISTANCE}}}")  # no value is looked for behind a longer word
+_NO_VALUE = " \t\n<>|`()[]{}=:,;/.-"  # no value begins with these
 _AMBIGUOUS = "\"'="  # quotes may enclose a name or a value, "=" may be source code: _first_value decides
 # The full stop comes first, so that `re` skips all other characters quickly.
 _SENTENCE_END = re.compile(
@@ -41,7 +45,8 @@ _CONJUNCTION = r"\b(?:or|and|then|oder|und|ou|et|y|o|e|ed)\b"
 # Allowed between two values: a bracket, a comma or conjunction, a word such as "back:".
 _AND = re.compile(
     rf"(?:\s*\([^()\n]{{0,24}}\))?"
-    rf"(?:[*_\"'` ]{{0,3}}(?:[,;/|+&]|{_CONJUNCTION})[ ]{{0,2}}|[ \t]*\r?\n[ \t]*(?:[-*•][ \t]+)?){{1,2}}"
+    rf"(?:[*_\"'` ]{{0,3}}(?:[,;/|+&]|{_CONJUNCTION})[ ]{{0,2}}"
+    rf"|[ \t]*\r?\n[ \t]*(?![ \t])(?:[-*•][ \t]+(?![ \t]))?){{1,2}}"
     rf"(?:[a-z]{{2,14}}[ :]{{1,2}}){{0,2}}[*_\"'`#]{{0,2}}(?=[\d#*\"'a-z\[])"
 )
 
@@ -74,7 +79,7 @@ def _first_value(
     begin, direct, broken = at, True, False
     if numbering := _NUMBERING.match(low, at):
         at = numbering.end()
-    limit = at + MAX_DISTANCE
+    limit, farthest = at + MAX_DISTANCE, at + MAX_REACH
     while at < min(limit, len(low)):
         if not direct:
             at, value = _next_loose(low, candidates, at)
@@ -95,8 +100,10 @@ def _first_value(
         if step is None:
             return None
         if step.re is _GLUE:
-            limit += len(step[0]) if step[0][0] in "<(&" else 0
+            limit = min(limit + len(step[0]), farthest) if step[0][0] in "<(&" else limit
         elif step.re is _LINE_BREAK:
+            if _DOCSTRING.match(low, step.end()):
+                return None  # what follows is a docstring of source code, not a value
             broken = True
         else:
             direct = False
@@ -108,7 +115,7 @@ def _step(low: str, begin: int, at: int, *, direct: bool, loose: bool, broken: b
     """The text that may come between a name and its value: _GLUE, one line break, or words. None if the search ends
     here."""
     if direct:
-        if glue := _GLUE.match(low, at):
+        if glue := _GLUE.match(low, at, at + MAX_REACH):
             return glue
         if not broken and (line_break := _LINE_BREAK.match(low, at)):
             return line_break
@@ -144,11 +151,12 @@ def _loose_step(low: str, at: int) -> tuple[int, Stop | None]:
     if value := masked.span() if masked else _value_here(low, at, direct=False):
         return at, (at, value)
     end = at + len(_WORD.match(low, at)[0])  # type: ignore[index]
-    return end, nothing if _SENTENCE_END.search(low, at, end + 1) else None
+    is_last = end - at == MAX_DISTANCE or _SENTENCE_END.search(low, at, end + 1)
+    return end, nothing if is_last else None
 
 
 def _value_here(low: str, at: int, *, direct: bool) -> Value | None:
-    if low[at] in " \t\n":
+    if low[at] in _NO_VALUE:
         return None
     value = codes.value_at(low, at, direct=direct)
     if value is None:
@@ -178,8 +186,10 @@ def _next_value(low: str, start: int, end: int) -> Value | None:
     at = between.end()
     if masked := MARK.match(low, at):
         return masked.span()
-    if at and low[at - 1] in "\"'":
+    while at > end and low[at - 1] in "\"'":
         at -= 1
+    if low[start - 2 : start] in ('="', "='") and _ARGUMENT.match(low, at):
+        return None  # source code: connect(password="…", port=5432)
     value = codes.value_at(low, at, direct=False)
     if value is None or not (codes.is_loose_value(low, *value) or _is_listed(low, (start, end), value)):
         return None

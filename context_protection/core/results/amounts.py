@@ -4,13 +4,14 @@ Amounts are followed by name from the tables through subqueries to the result. A
 compares or shows amounts of several currencies, unless their currency stands beside them or a condition selects one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
 import orjson
 
+from context_protection.core.cached_property import cached_property
 from context_protection.core.query import currencies
 from context_protection.core.results.tabulation import Column, Tabulated
 
@@ -25,6 +26,8 @@ _PLAIN = frozenset({"count", "count_star", "count_if", "countif", "approx_count_
 _PLAIN_WINDOWS = ("WINDOW_ROW_NUMBER", "WINDOW_RANK", "WINDOW_NTILE", "WINDOW_PERCENT", "WINDOW_CUME")
 _PLAIN_OPERATORS = ("OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "OPERATOR_NOT", "COMPARE_IN", "COMPARE_NOT_IN")
 _EQUAL = ("COMPARE_EQUAL", "COMPARE_NOT_DISTINCT_FROM")
+
+_TABLES = ("BASE_TABLE", "TABLE_FUNCTION", "EXPRESSION_LIST")
 
 MAX_ROUNDS = 30  # levels of subqueries through which names are followed
 _NUMBERS = ("BIGINT", "HUGEINT", "DOUBLE")
@@ -90,28 +93,25 @@ class _Statement:
     def __init__(self, tree: Node, amounts: Sequence[Amount]) -> None:
         self.tree = tree
         self.nodes = list(_nodes(tree))
-        self.aliases = {
-            (each["alias"] or each["table_name"]).lower(): each["table_name"].lower()
-            for each in self.nodes
-            if each.get("type") == "BASE_TABLE"
-        }
-        self.amounts = [each for each in amounts if each.table.lower() in self.aliases.values()]
+        aliases = _aliases(self.nodes)
+        self.amounts = [each for each in amounts if each.table.lower() in aliases.values()]
+        self.queries = _Queries(self.nodes, self.amounts, self.limited_by)
+        self.tables = {alias: table for alias, table in aliases.items() if table not in self.queries.named}
         # For each alias in subqueries and in the result: the amounts that its expression is computed from, and the
         # amounts that have its expression as their currency column.
         self.computed_from: dict[str, set[Amount]] = {}
         self.units: dict[str, set[Amount]] = {}
-        self._follow_names()
+        self._follow_names(self.units, self.unit_of)
+        self._follow_names(self.computed_from, self.amounts_in)
 
-    def _follow_names(self) -> None:
+    def _follow_names(self, derived: dict[str, set[Amount]], amounts_of: Callable[[Node], set[Amount]]) -> None:
         """Repeats until no alias gets another amount. Raises _TooDeep if that takes more than MAX_ROUNDS."""
         named = [each for each in self.nodes if each.get("alias") and "class" in each]
         known = 0
         for _ in range(MAX_ROUNDS):
             for each in named:
-                name = each["alias"].lower()
-                self.units.setdefault(name, set()).update(self.unit_of(each))
-                self.computed_from.setdefault(name, set()).update(self.amounts_in(each))
-            found = sum(map(len, [*self.computed_from.values(), *self.units.values()]))
+                derived.setdefault(each["alias"].lower(), set()).update(amounts_of(each))
+            found = sum(map(len, derived.values()))
             if found == known:
                 return
             known = found
@@ -121,7 +121,7 @@ class _Statement:
 
     def _resolved(self, reference: Node, attribute: str, derived: Mapping[str, set[Amount]]) -> set[Amount]:
         *above, name = (each.lower() for each in reference["column_names"])
-        table = self.aliases.get(above[-1]) if above else None
+        table = self.tables.get(above[-1]) if above else None
         found = {
             each
             for each in self.amounts
@@ -153,54 +153,74 @@ class _Statement:
             case "WINDOW" if node["type"].startswith(_PLAIN_WINDOWS):
                 return set()
             case "FUNCTION" | "WINDOW":
-                return self.amounts_in(node["arguments"])
+                return self.amounts_in(node["arguments"]) - self.limited_by(
+                    node.get("filter") or node.get("filter_expr")
+                )
             case "CASE":
-                return self.amounts_in([node["else_expr"], *(each["then_expr"] for each in node["case_checks"])])
+                cases = (
+                    self.amounts_in(each["then_expr"]) - self.limited_by(each["when_expr"])
+                    for each in node["case_checks"]
+                )
+                return self.amounts_in(node["else_expr"]).union(*cases)
         return self.amounts_in(list(node.values()))
 
     # -- What the statement does --------------------------------------------------------------------
 
     def mixed(self) -> set[Amount]:
         """The amounts that the statement treats as if they were of one currency."""
-        added, shown = self._aggregated() - self._grouped(), self._shown() - self._selected(self._columns())
-        found = (added | self._ranked() | self._compared() | shown) - self._limited()
+        found = (self._shown() - self._selected(self._columns())) & self.queries.mixed_in(self._root)
+        for query, nodes in self.queries.nodes_of_each():
+            used = self._aggregated(query, nodes) | self._ranked(nodes) | self._compared(nodes)
+            found |= used & self.queries.mixed_in(query)
         return found if len({name for each in found for name in each.currencies}) > 1 else set()
 
-    def _limited(self) -> set[Amount]:
-        """The amounts that a condition such as `currency = 'EUR'` limits to one currency."""
-        left: dict[Amount, set[str]] = {}
+    @cached_property
+    def _constants(self) -> dict[Amount, set[str]]:
+        """The currencies with which the statement compares those of an amount."""
+        found: dict[Amount, set[str]] = {}
         for each in self.nodes:
-            for one, other in _equal(each):
-                for amount in self.unit_of(one) if other.get("class") == "CONSTANT" else ():
-                    left.setdefault(amount, set()).add(str(other["literal"]))
-        return {amount for amount, wanted in left.items() if len(wanted) == 1}
+            for amount, constant in self._equations(each):
+                found.setdefault(amount, set()).add(constant)
+        return found
 
-    def _grouped(self) -> set[Amount]:
-        """The amounts whose currency groups the rows. In an aggregation, every column that is selected without a
-        function counts as grouping."""
-        found: set[Amount] = set()
-        for each in self.nodes:
-            columns = each.get("select_list", ())
-            if any(below.get("function_name", "").lower() in _AGGREGATES for below in _nodes(columns)):
-                found |= self._selected(columns)
-            found |= self._selected([*each.get("group_expressions", ()), *each.get("partitions", ())])
+    def _equations(self, node: Node) -> Iterator[tuple[Amount, str]]:
+        for one, other in _equal(node):
+            for amount in self.unit_of(one) if other.get("class") == "CONSTANT" else ():
+                yield amount, str(other["literal"])
+
+    def limited_by(self, condition: Node | None) -> set[Amount]:
+        """The amounts that a condition such as `currency = 'EUR' AND …` limits to the one currency that the statement
+        names. If it names several, they may be mixed later."""
+        equations = (pair for each in _conjuncts(condition) for pair in self._equations(each))
+        return {amount for amount, _ in equations if len(self._constants[amount]) == 1}
+
+    def _aggregated(self, query: Node, nodes: Sequence[Node]) -> set[Amount]:
+        """The amounts that the query aggregates, unless their currency groups the rows."""
+        aggregating = [each for each in nodes if each.get("function_name", "").lower() in _AGGREGATES]
+        windows = [each for each in aggregating if each["class"] == "WINDOW"]
+        functions = [each for each in aggregating if each["class"] != "WINDOW"]
+        found = self.amounts_in(functions) - self._grouped(query, nodes) if functions else set()
+        return found.union(*(self.amounts_in(each) - self._selected(each["partitions"]) for each in windows))
+
+    def _grouped(self, query: Node, nodes: Sequence[Node]) -> set[Amount]:
+        """The amounts whose currency groups the rows of a query with aggregates. Every column that it selects without a
+        function counts as grouping, and so does one that must equal a column of an outer query."""
+        found = self._selected([*query.get("select_list", ()), *query.get("group_expressions", ())])
+        own = _aliases(nodes)
+        for one, other in (pair for each in _conjuncts(query.get("where_clause")) for pair in _equal(each)):
+            above = other.get("column_names", ())[:-1]
+            if above and above[-1].lower() not in own:
+                found |= self.unit_of(one)
         return found
 
     def _selected(self, columns: Iterable[Node]) -> set[Amount]:
         return set().union(*map(self.unit_of, columns))
 
-    def _aggregated(self) -> set[Amount]:
-        found: set[Amount] = set()
-        for each in self.nodes:
-            if each.get("function_name", "").lower() in _AGGREGATES:
-                found |= self.amounts_in(each["arguments"])
-        return found
-
-    def _ranked(self) -> set[Amount]:
+    def _ranked(self, nodes: Iterable[Node]) -> set[Amount]:
         """The amounts that rows are ordered by, unless their currency comes earlier in the order, or the window is
         partitioned by it."""
         found: set[Amount] = set()
-        for each in self.nodes:
+        for each in nodes:
             orders = [order["expression"] for order in each.get("orders", ()) if isinstance(order, dict)]
             before = self._selected(each.get("partitions", ()))
             for expression in orders:
@@ -215,10 +235,10 @@ class _Statement:
         columns = self._columns()
         return columns[position - 1] if 0 < position <= len(columns) else expression
 
-    def _compared(self) -> set[Amount]:
+    def _compared(self, nodes: Iterable[Node]) -> set[Amount]:
         """The amounts that are compared with a constant other than 0, or with a range."""
         found: set[Amount] = set()
-        for each in self.nodes:
+        for each in nodes:
             if each.get("class") == "BETWEEN":
                 found |= self.amounts_in(each["input"])
             elif each.get("class") == "COMPARISON":
@@ -234,9 +254,13 @@ class _Statement:
     def _columns(self) -> Sequence[Node]:
         """The columns of the result, as the statement lists them. Empty for UNION and other statements without a
         list."""
-        statement = self.tree["statements"][0]["node"]
-        columns: Sequence[Node] = statement.get("select_list", [])
+        columns: Sequence[Node] = self._root.get("select_list", [])
         return columns
+
+    @property
+    def _root(self) -> Node:
+        root: Node = self.tree["statements"][0]["node"]
+        return root
 
     # -- The result ---------------------------------------------------------------------------------
 
@@ -246,14 +270,94 @@ class _Statement:
         if len(columns) != len(names) or any(each.get("class") == "STAR" for each in columns):
             columns = [{"class": "COLUMN_REF", "column_names": [name]} for name in names]
         units = {name: self.unit_of(each) for name, each in zip(names, columns, strict=True)}
-        limited = self._limited()
-        return [self._unit(self.amounts_in(each) - limited, units) for each in columns]
+        mixed = self.queries.mixed_in(self._root)
+        return [self._unit(self.amounts_in(each) & mixed, units) for each in columns]
 
     def _unit(self, amounts: set[Amount], units: Mapping[str, set[Amount]]) -> Unit:
         if not amounts:
             return _NO_UNIT
         unit = next((name for name, each in units.items() if amounts <= each), "")
         return unit, () if unit else tuple(sorted({name for each in amounts for name in each.currencies}))
+
+
+class _Queries:
+    """The queries of a statement: SELECT, UNION and so on, also those in FROM and WITH. Each has the amounts of its
+    sources without those that its own conditions limit to one currency."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        amounts: Sequence[Amount],
+        limited_by: Callable[[Node | None], set[Amount]],
+    ) -> None:
+        self.amounts, self.limited_by = amounts, limited_by
+        self.queries = [each for each in nodes if _is_query(each)]
+        named = (entry for each in nodes for entry in (each.get("cte_map") or {}).get("map", ()))
+        self.named = {each["key"].lower(): each["value"].get("query_node") for each in named}
+        self._mixed: dict[int, set[Amount]] = {}
+        self._open: list[Node] = []  # queries whose amounts are being found
+
+    def nodes_of_each(self) -> Iterator[tuple[Node, Sequence[Node]]]:
+        """Each query with its own nodes, without those of the queries in it."""
+        for query in self.queries:
+            yield query, [each for value in query.values() for each in _nodes(value, until=_is_query)]
+
+    def mixed_in(self, query: Node) -> set[Amount]:
+        """The amounts whose rows in this query may have several currencies."""
+        if id(query) not in self._mixed:
+            self._open.append(query)
+            self._mixed[id(query)] = self._of_sources(query) - self._limited(query)
+            self._open.remove(query)
+        return self._mixed[id(query)]
+
+    def _of_sources(self, query: Node) -> set[Amount]:
+        """The amounts of the tables and queries that the query reads, or selects in its list of columns. Without any,
+        it selects columns of an outer query."""
+        is_select = query["type"] == "SELECT_NODE"
+        sources = (
+            [query["from_table"], query["select_list"]]
+            if is_select
+            else [query[key] for key in query.keys() - {"cte_map"}]
+        )
+        nodes = [*_nodes(sources, until=_is_query)]
+        if not any(_is_query(each) or each.get("type") in _TABLES for each in nodes):
+            return set(self.amounts)
+        return set().union(*map(self._of_source, nodes))
+
+    def _of_source(self, source: Node) -> set[Amount]:
+        if _is_query(source):
+            return self.mixed_in(source)
+        if source.get("type") != "BASE_TABLE":
+            return set()
+        name = source["table_name"].lower()
+        query = self.named.get(name)
+        if query and not any(query is each for each in self._open):  # in it, the name means the table
+            return self.mixed_in(query)
+        return {each for each in self.amounts if each.table.lower() == name}
+
+    def _limited(self, query: Node) -> set[Amount]:
+        joins = (each for each in _nodes(query.get("from_table"), until=_is_query) if each.get("join_type") == "INNER")
+        conditions = [query.get("where_clause"), *(each.get("condition") for each in joins)]
+        return set().union(*map(self.limited_by, conditions))
+
+
+def _aliases(nodes: Iterable[Node]) -> dict[str, str]:
+    """The names under which the nodes read tables and named queries, each with the table's own name."""
+    read = (each for each in nodes if each.get("type") == "BASE_TABLE")
+    return {(each["alias"] or each["table_name"]).lower(): each["table_name"].lower() for each in read}
+
+
+def _is_query(node: Node) -> bool:
+    return str(node.get("type")).endswith("_NODE")
+
+
+def _conjuncts(condition: Node | None) -> Iterator[Node]:
+    """The conditions that must all hold."""
+    if condition and condition.get("type") == "CONJUNCTION_AND":
+        for each in condition["children"]:
+            yield from _conjuncts(each)
+    elif condition:
+        yield condition
 
 
 def _equal(node: Node) -> Iterator[tuple[Node, Node]]:
@@ -274,12 +378,14 @@ def _note(mixed: set[Amount]) -> str:
     )
 
 
-def _nodes(tree: Any) -> Iterator[Node]:
+def _nodes(tree: Any, until: Callable[[Node], bool] = lambda node: False) -> Iterator[Node]:
+    """The nodes of the tree. What is below those for which `until` is true is left out."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict):
             yield node
-            waiting.extend(node.values())
+            if not until(node):
+                waiting.extend(node.values())
         elif isinstance(node, list):
             waiting.extend(node)

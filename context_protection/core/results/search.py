@@ -14,7 +14,7 @@ import regex
 
 from context_protection.core.budget import dumps
 from context_protection.core.cached_property import cached_property
-from context_protection.core.patterns import OVERLAP, SECONDS, WINDOW, Pattern, invalid
+from context_protection.core.patterns import OVERLAP, SECONDS, WINDOW, Finder, Pattern, invalid
 
 DEFAULT_HITS, MAX_HITS = 50, 5_000
 SNIPPET_CHARS = 160
@@ -106,13 +106,14 @@ class _ResultSearch:
             raise _TimeUp(ResultPlace(row, value))
         return left
 
-    def look(self, number: int, value: int, text: str, **where: Any) -> bool:
-        """Searches one value; returns whether it is a hit. Raises _TimeUp after a timeout."""
+    def look(self, number: int, value: int, text: str, finder: Finder | None = None, **where: Any) -> bool:
+        """Searches one value, or a window of one by its `finder`; returns whether it is a hit. Raises _TimeUp after a
+        timeout."""
         place = ResultPlace(number, value)
         left = self.check_time(number, value)
         self.opened = self.opened or place
         try:
-            span = self.pattern.find(text, left)
+            span = (finder or self.pattern).find(text, left)
         except TimeoutError:
             raise _TimeUp(place) from None
         if span is None:
@@ -247,37 +248,58 @@ def search_text(
     seconds: float = SECONDS,
 ) -> SearchResult:
     """Hits in a text, at most one per line. `pieces`: tuples of the first line's number, the offset and the characters.
-    Holds at most one block in memory. Lines over WINDOW characters are searched in windows that overlap by OVERLAP.
-    Raises InvalidArgument (limit, from)."""
+    Holds at most one block in memory. Lines over WINDOW characters are searched in windows that overlap by OVERLAP; the
+    words of a search may be in different windows. Raises InvalidArgument (limit, from)."""
     search, first = _search(wanted, limit, seconds), ResultPlace.of(start, first=1)
     hit_line = 0
     try:
-        for line, text in _lines(pieces, first.row, search):
-            if line >= first.row and line != hit_line and search.look(line, 0, text, line=line):
+        for line, text, finder in _lines(pieces, first.row, search):
+            if line >= first.row and line != hit_line and search.look(line, 0, text, finder, line=line):
                 hit_line = line
     except _TimeUp as stop:
         return search.stopped(stop.place, ResultPlace(stop.place.row + 1))
     return search.finished()
 
 
-def _lines(pieces: Iterable[tuple[int, int, str]], first: int, search: _ResultSearch) -> Iterator[tuple[int, str]]:
-    """Yields lines with their numbers, and long lines as overlapping windows. Skips blocks before line `first`, and
-    blocks without a match. Raises _TimeUp."""
+def _lines(
+    pieces: Iterable[tuple[int, int, str]], first: int, search: _ResultSearch
+) -> Iterator[tuple[int, str, Finder | None]]:
+    """Yields lines with their numbers. A long line comes as overlapping windows, with the finder that all of them
+    share. Skips blocks before line `first`, and blocks without a match. Raises _TimeUp."""
     line, rest = 0, ""
+    shared: Finder | None = None  # the finder of a long line that has not ended
     for first_line, _, piece in pieces:
         line = line or first_line
         for start in range(0, len(piece), BLOCK):
             whole, newline, rest = (rest + piece[start : start + BLOCK]).rpartition("\n")
             after = line + whole.count("\n") + len(newline)
-            if newline and after > first and not search.pattern.rules_out(whole):
-                yield from enumerate(whole.split("\n"), start=line)
+            if newline and after > first:
+                yield from _whole_lines(whole, line, search.pattern, shared)
+            shared = None if newline else shared
             line = after
             while len(rest) > WINDOW:
-                yield line, rest[:WINDOW]
+                shared = shared or search.pattern.in_windows()
+                yield line, rest[:WINDOW], shared
                 rest = rest[WINDOW - OVERLAP :]
             search.check_time(line)
     if rest:
-        yield line, rest
+        yield line, rest, shared
+
+
+def _whole_lines(
+    text: str, number: int, wanted: Pattern, shared: Finder | None
+) -> Iterator[tuple[int, str, Finder | None]]:
+    """Yields the lines of `text`, or none if no line can match. If a long line began before `text`, `shared` is its
+    finder, and its end comes first in any case."""
+    if shared:
+        end, more, text = text.partition("\n")
+        yield number, end, shared
+        if not more:
+            return
+        number += 1
+    if not wanted.rules_out(text):
+        for each, line in enumerate(text.split("\n"), start=number):
+            yield each, line, None
 
 
 # -- Snippets ---------------------------------------------------------------------------------------

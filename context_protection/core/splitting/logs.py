@@ -36,7 +36,7 @@ CONTINUATION = re.compile(
     r"|The above exception |(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b|goroutine \d|panic: "
 )
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(?::|\s*$)")  # "ValueError: …", which ends a Python stack trace
-_MARKED = 0.1  # if at least this share of lines at the margin has a mark, every entry is assumed to have one
+MARKED_SHARE = 0.1  # if at least this share of lines at the margin has a mark, every entry is assumed to have one
 
 
 class LogReader:
@@ -53,7 +53,7 @@ class LogReader:
             self.is_marked = True
             return starting_at(marked, line_ends, Inside.NOWHERE)
         at_margin = [not CONTINUATION.match(line) for line in lines]
-        if self.is_marked or (any(marked) and sum(marked) >= _MARKED * sum(at_margin)):
+        if self.is_marked or (any(marked) and sum(marked) >= MARKED_SHARE * sum(at_margin)):
             self.is_marked = True
             return starting_at(marked, line_ends, Inside.NOWHERE)
         return starting_at(_unmarked_starts(lines, at_margin), line_ends, Inside.NOWHERE)

@@ -18,6 +18,11 @@ YAML, JSON = (".yaml", ".yml"), (".json",)
 _PLAIN = {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null")}
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _constructor = yaml.constructor.SafeConstructor()
+_UNPRINTABLE = yaml.reader.Reader.NON_PRINTABLE  # the characters that YAML does not allow
+# Characters of JSON that mean something else in YAML: it does not indent by tabs, and ends lines at the other three.
+_AS_YAML = str.maketrans({"\t": " ", "\x85": r"\u0085", "\u2028": r"\u2028", "\u2029": r"\u2029"})
+# An escape in a string of JSON. Group 1: one that YAML does not know, a pair for a character above U+FFFF.
+_ESCAPE = re.compile(r"\\(?:(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,15 @@ def parsed(content: bytes, ending: str) -> Located:
     text = _text(content)
     if ending in JSON:
         _check_json(text)
-        text = text.replace("\t", " ")  # strings of JSON contain no tabs, and YAML does not indent by them
+        text = text.translate(_AS_YAML)
+        text = _ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"') if escape[1] else escape[0], text)
     elif ending not in YAML:
         raise _invalid(None, f"The name must end in {', '.join((*YAML, *JSON))}; it ends in {ending or 'nothing'}.")
     elif not text.endswith("\n"):
         raise _invalid(
             text.count("\n") + 1, "The last line does not end: the file may be half-written. End it with a line break."
         )
-    return _Reader(text).document()
+    return _Reader(text, is_json=ending in JSON).document()
 
 
 def _text(content: bytes) -> str:
@@ -73,6 +79,8 @@ def _text(content: bytes) -> str:
         raise _invalid(_line_at(content[: error.start]), "The file is not UTF-8 text.") from None
     if "\0" in text:
         raise _invalid(_line_at(content.partition(b"\0")[0]), "The file is binary, not text.")
+    if found := _UNPRINTABLE.search(text):
+        raise _invalid(text.count("\n", 0, found.start()) + 1, f"The character {found[0]!r} is not allowed.")
     return text
 
 
@@ -91,13 +99,17 @@ def _line_at(content: bytes) -> int:
     return content.count(b"\n") + 1
 
 
+def _line_of(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
 def _invalid(line: int | None, sentence: str, key: str = "") -> InvalidDocument:
     return InvalidDocument(FileProblem(line, key, sentence))
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str, *, is_json: bool) -> None:
+        self._is_json = is_json
         self._events = _Loader(text)
         self._values = 0
 
@@ -114,9 +126,6 @@ class _Reader:
             mark = error.problem_mark or error.context_mark
             what = " ".join(filter(None, (error.context, error.problem)))
             raise _invalid(mark.line + 1 if mark else None, f"This is not YAML: {what}.") from None
-        except yaml.reader.ReaderError as error:
-            line = self._text.count("\n", 0, error.position) + 1
-            raise _invalid(line, f"The character {error.character!r} is not allowed.") from None
         finally:
             self._events.dispose()
         return whole
@@ -124,12 +133,22 @@ class _Reader:
     def _next(self, expected: type[yaml.Event]) -> yaml.Event:
         event = self._events.get_event()
         if not isinstance(event, expected):
-            raise _invalid(event.start_mark.line + 1, "The file must have one document.")
+            raise _invalid(_line_of(event), "The file must have one document.")
         return event
 
     def _value(self, key: str, depth: int) -> Located:
+        event = self._event(key, depth)
+        line = _line_of(event)
+        if isinstance(event, yaml.MappingStartEvent):
+            return Located(self._members(key, depth), line)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return Located(self._entries(key, depth), line)
+        return Located(self._scalar(event, key), line)
+
+    def _event(self, key: str, depth: int) -> Any:
+        """The event with which a value or a name begins."""
         event = self._events.get_event()
-        line = event.start_mark.line + 1
+        line = _line_of(event)
         self._values += 1
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise _invalid(line, "Anchors (&) and aliases (*) are not allowed. Write the values out.", key)
@@ -139,23 +158,20 @@ class _Reader:
             raise _invalid(line, f"The file has more than {MOST_VALUES:,} values.", key)
         if depth > DEEPEST:
             raise _invalid(line, f"Objects are nested more than {DEEPEST} levels deep.", key)
-        if isinstance(event, yaml.MappingStartEvent):
-            return Located(self._members(key, depth), line)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return Located(self._entries(key, depth), line)
-        return Located(self._scalar(event, key), line)
+        return event
 
     def _members(self, above: str, depth: int) -> dict[str, Located]:
         members: dict[str, Located] = {}
         while not self._events.check_event(yaml.MappingEndEvent):
-            name = self._value(above, depth + 1)
-            if isinstance(name.value, (dict, list)):
-                raise _invalid(name.line, "A name must be a text.", above)
-            text = name.value if isinstance(name.value, str) else json.dumps(name.value)
-            path = f"{above}.{text}" if above else text
-            if text in members:
-                raise _invalid(name.line, f"{path} occurs twice; first in line {members[text].line}.", path)
-            members[text] = Located(self._value(path, depth + 1).value, name.line)
+            event = self._event(above, depth + 1)
+            line = _line_of(event)
+            if not isinstance(event, yaml.ScalarEvent):
+                raise _invalid(line, "A name must be a text.", above)
+            name = event.value  # as it is written: 007 and no are names, not a number and a boolean
+            path = f"{above}.{name}" if above else name
+            if name in members:
+                raise _invalid(line, f"{path} occurs twice; first in line {members[name].line}.", path)
+            members[name] = Located(self._value(path, depth + 1).value, line)
         self._events.get_event()
         return members
 
@@ -167,10 +183,12 @@ class _Reader:
         return entries
 
     def _scalar(self, event: Any, key: str) -> Any:
+        if self._is_json:  # an empty value comes before an error in the syntax of YAML
+            return json.loads(event.value or "null") if event.implicit[0] else event.value
         tag = self._events.resolve(yaml.ScalarNode, event.value, event.implicit)
         if tag not in _PLAIN or re.fullmatch(r"[-+\d_]+(:\d+)+(\.\d*)?", event.value):
             return event.value
         try:
             return _constructor.construct_object(yaml.ScalarNode(tag, event.value))
         except ValueError:
-            raise _invalid(event.start_mark.line + 1, f"{key} has a number that cannot be read.", key) from None
+            raise _invalid(_line_of(event), f"{key} has a number that cannot be read.", key) from None

@@ -61,7 +61,7 @@ class _LayerReader:
         for caller, each in self._named(parts, CALLERS, "").items():
             path = f"{CALLERS}.{caller}"
             self._scopes(self._parts(each, path, OF_CALLER), f"{path}.", caller)
-        if CHOSEN in parts:
+        if CHOSEN in parts and parts[CHOSEN].value is not None:  # a name with nothing below sets nothing
             self._profiles(parts[CHOSEN])
         if len(self.values) > MOST_BUDGETS:
             advice = "Use patterns for the values that they share."
@@ -83,7 +83,7 @@ class _LayerReader:
             if setting is None:
                 self._unknown("setting", name, key, each.line, [known.canonical_name for known in SETTINGS.values()])
                 continue
-            value = _bare(each.value)
+            value = setting.meant(_bare(each.value))
             if problem := setting.problem(value):
                 self._add(each.line, key, f"{path}: {problem.sentence}")
             elif misplaced := setting.misplaced(scope.breadth):
@@ -117,6 +117,10 @@ class _LayerReader:
         """The members of an object whose names are fixed."""
         parts = self._object(found, path)
         for name in parts.keys() - set(known):
+            if not path and name in WRAPPERS:
+                beside = "it must hold all settings if it is there. Move the other names into it, or remove it"
+                self._add(parts[name].line, name, f"{name}: {beside}.")
+                continue
             self._unknown("key", name, f"{path}.{name}" if path else name, parts[name].line, known)
         return {name: each for name, each in parts.items() if name in known}
 

@@ -92,11 +92,11 @@ class ConfigurationFile:
 
     def _read(self, check: Check) -> None:
         self._waiting = None
+        self._seen = signature(self.path)  # before the file is read: a later change is another version
         try:
             content, self._seen = content_of(self.path)
             layer, problems = layer_of(parsed(content, Path(self.path).suffix.lower()))
         except InvalidDocument as error:
-            self._seen = signature(self.path)
             self._reject([error.problem])
             return
         digest = hashlib.sha256(content).hexdigest()[:12]

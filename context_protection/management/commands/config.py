@@ -72,7 +72,10 @@ class Command(BaseCommand):
         if path == "-":
             self.stdout.write(text, ending="")
             return
-        Path(path).write_text(text, "utf-8")
+        try:
+            Path(path).write_text(text, "utf-8")
+        except OSError as error:
+            raise CommandError(f"{path} cannot be written ({error.strerror}).") from None
         self.stdout.write(f"Wrote {path}.")
 
     def import_file(self, path: str, *, dry_run: bool) -> None:
@@ -86,10 +89,10 @@ class Command(BaseCommand):
         changes = set_values(saved, new)
         self._show(changes)
         if dry_run:
-            self.stdout.write(f"Nothing was saved: {len(changes)} changes shown.")
+            self.stdout.write(f"Nothing was saved: {_counted(changes)} shown.")
             return
         _save(new, f"config import {Path(path).name}")
-        self.stdout.write(f"Saved {len(changes)} changes.")
+        self.stdout.write(f"Saved {_counted(changes)}.")
 
     def _read(self, path: str, budgets: Budgets) -> Validation:
         """Raises CommandError, with each problem as FILE:LINE: sentence."""
@@ -109,6 +112,10 @@ class Command(BaseCommand):
     def _show(self, changes: Sequence[ValueChange]) -> None:
         for each in changes:
             self.stdout.write(f"{each.key}: {each.words}")
+
+
+def _counted(changes: Sequence[ValueChange]) -> str:
+    return "1 change" if len(changes) == 1 else f"{len(changes)} changes"
 
 
 @transaction.atomic

@@ -8,15 +8,16 @@ from typing import Any
 
 from django.http import QueryDict
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from context_protection.core.errors import InvalidArgument
-from telemetry.queries import DIMENSIONS, Position, Selection, Span
+from telemetry.pages.ranges import read_moment
+from telemetry.queries import DIMENSIONS, InvalidFilter, Position, Selection, Span
 
 UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 LONGEST = timedelta(days=400)
 SPAN = ("from", "to", "range")
 LEAST = ("min_ms", "min_tokens")
+LARGEST = 2**31 - 1  # that a column of tokens holds
 MOST_RECORDS = 200
 MOST_GROUPS = 1_000
 
@@ -29,31 +30,34 @@ class QueryArguments:
 
     @classmethod
     def of(cls, query: QueryDict, *own: str) -> "QueryArguments":
-        """`own`: further arguments of the address. Raises InvalidArgument for an unknown one."""
+        """`own`: further arguments of the address. Raises InvalidArgument for an unknown one, and for a value that no
+        database can search for."""
         known = {*SPAN, *LEAST, *DIMENSIONS, *own}
         if unknown := [name for name in query if name not in known]:
             raise _invalid(unknown[0], query[unknown[0]], f"one of: {', '.join(sorted(known))}", "unknown_argument")
+        for name, values in query.lists():
+            if with_nul := [each for each in values if "\0" in each]:
+                raise _invalid(name, with_nul[0], "a text without the character NUL (%00), which no call has")
         return cls(query)
 
     @property
     def span(self) -> Span:
         until = self._moment("to") or timezone.now()
-        since = self._moment("from") or until - self._range()
+        since = self._moment("from")
+        if since is None:
+            return Span.of(until - self._range(), until)
         if not timedelta() < until - since <= LONGEST:
-            raise _invalid(
-                "from", self.query.get("from", ""), f"a time before `to`, at most {LONGEST.days} days earlier"
-            )
+            raise _invalid("from", self.query["from"], f"a time before `to`, at most {LONGEST.days} days earlier")
         return Span.of(since, until)
 
     @property
     def selection(self) -> Selection:
         values = {name: self.query.getlist(name) for name in DIMENSIONS if name in self.query}
-        least: Mapping[str, Any] = {name: self.number(name, None, 0, 2**31) for name in LEAST}
+        least: Mapping[str, Any] = {name: self.number(name, None, 0, LARGEST) for name in LEAST}
         try:
             return Selection.of(values, **least)
-        except ValueError as error:
-            name = next(iter(values), "filter")
-            raise _invalid(name, str(values.get(name)), str(error)) from None
+        except InvalidFilter as error:
+            raise _invalid(error.dimension, error.value, error.expected) from None
 
     def dimension(self, name: str) -> str | None:
         value = self.query.get(name)
@@ -79,7 +83,7 @@ class QueryArguments:
         text = self.query.get(name)
         if text is None:
             return default
-        if not (text.isascii() and text.isdigit() and least <= int(text[:12]) <= most):
+        if not (text.isascii() and text.isdigit() and len(text) <= 12 and least <= int(text) <= most):
             raise _invalid(name, text, f"a number from {least} to {most}")
         return int(text)
 
@@ -87,20 +91,20 @@ class QueryArguments:
         text = self.query.get(name)
         if not text:
             return None
-        try:
-            moment = parse_datetime(text.replace(" ", "+"))  # a plus sign in a query means a space
-        except ValueError:
-            moment = None
+        moment = read_moment(text.replace(" ", "+"), UTC)  # a plus sign in a query means a space
         if moment is None:
             raise _invalid(name, text, "a time such as 2026-11-24T13:00:00Z")
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment
 
     def _range(self) -> timedelta:
         text = self.query.get("range", "24h")
         match = re.fullmatch(r"([1-9]\d{0,4})([mhd])", text)
         if match is None:
             raise _invalid("range", text, "a length such as 15m, 24h or 7d")
-        return int(match[1]) * UNITS[match[2]]
+        length = int(match[1]) * UNITS[match[2]]
+        if length > LONGEST:
+            raise _invalid("range", text, f"at most {LONGEST.days} days")
+        return length
 
 
 def _invalid(name: str, value: Any, expected: str, reason: str = "") -> InvalidArgument:

@@ -5,8 +5,10 @@ rules for guests' texts (`redact_text`) are not used here: they would redact mos
 """
 
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
 from functools import cache
+from math import log2
 from typing import Protocol
 
 from context_protection.core.redaction import mark
@@ -29,13 +31,14 @@ _PART_OF_KEY = re.compile(  # a line of a private key whose first line is missin
 # Formats that detect-secrets does not know, or matches with a slower pattern.
 _KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|gl[a-z]{2,5}-[\w-]{20,}|AIza[\w-]{30,}|xox[a-z]-[\w-]{10,}"
-    r"|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|dop_v1_\w{20,}|sk-[A-Za-z0-9]{20,}"
+    r"|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|dop_v1_\w{20,}|sk-[A-Za-z0-9]{20,}|django-insecure-[\w!@#$%^&*()=+-]{20,}"
     r"|(?:sk|rk|pk)[_-](?:live|test|ant|proj|svcacct)[_-][\w-]{10,}"
     r"|(?<!-)eyJ[\w=-]{8,4000}\.[\w=-]{8,4000}(?:\.[\w=-]{0,4000})?)"
 )
 _NAMES = (
     r"(?:secret|token|passw(?:or)?d|passphrase|pwd|credential"
-    r"|(?:api|access|auth|account|client|service|private|encryption|db)[_.-]?(?:key|pass))"
+    r"|(?:api|access|auth|account|client|service|private|encryption|db)[_.-]?(?:key|pass)"
+    r"|(?:smtp|e?mail|mysql|pg|postgres|redis|ftp|ssh|user|admin|root)[_.-]pass\b)"
 )
 _HINTS = ("secret", "token", "pass", "pwd", "credential", "key", "bearer", "basic")
 _NAMED = re.compile(_NAMES, re.IGNORECASE)
@@ -49,17 +52,22 @@ _SETTING = re.compile(  # the whole line
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"[+\s-]{0,40}(?:export )?(?P<name>[A-Z0-9_]{1,60})=(?P<value>[^\s\"'`,;$(<{]{4,})\s*")
-_IN_QUOTES = re.compile(
-    rf"{_NAMES}[\w.-]{{0,40}}[\"'\]]{{0,3}}\s{{0,9}}(?:=>|[:=!]={{0,2}})\s{{0,9}}[@brfu]{{0,2}}([\"'`])(?P<value>[^\s\"'`]{{4,200}})\1",
-    re.IGNORECASE,
+_ITS_QUOTES = (
+    r"[\"'\]]{0,3}\s{0,9}(?:=>|[:=!]={0,2})\s{0,9}[@brfu]{0,2}([\"'`])(?P<value>(?:[^\s\"'`\\]|\\\S){4,200}\\?)\1"
 )
+_IN_QUOTES = re.compile(rf"{_NAMES}[\w.-]{{0,40}}{_ITS_QUOTES}", re.IGNORECASE)
+# Often the name of a label, or of a step: only for random values, and for variables of an environment.
+_PASS = re.compile(rf"(?:\b|(?<=[a-z])[_.-])pass{_ITS_QUOTES}", re.IGNORECASE)
+_PASS_VARIABLE = re.compile(r"[A-Z0-9]_PASS$")
 _IN_URL = re.compile(r"(?<=://)(?P<user>[^\s:/?#@]{0,100}):(?P<value>[^\s:/?#@]{1,200})(?=@)")
 _HEADER = re.compile(r"(?i:\b(?:bearer|basic|token) )(?P<value>(?=\S{0,80}\d)[\w~+/.=-]{8,})")
 _QUOTED = re.compile(
     r"(?<=[\"'`])(?=[\w/+-]{0,80}[a-z])(?=[\w/+-]{0,80}[A-Z])(?=[\w/+-]{0,80}\d)[\w/+-]{32,80}={0,2}(?=[\"'`])"
 )
 _ENTROPY = 4.5  # bits per character, above which a quoted text is random
-_RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?!\d+\.|[A-Za-z_]\w*\.[A-Za-z_])")
+_RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?!\d+\.|[A-Za-z_]\w*\.[A-Za-z_]|\w+:/)")
+_LONG_AND_RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[^{}<>\[\] ]{32,}")  # if its entropy is high, too
+_LEAST_ENTROPY = 4.0  # bits per character; 32 random letters, digits and signs have at least 3.9, 50 have 4.4
 _HIDDEN_EVERYWHERE = re.compile(r"(?=.*[^A-Za-z]).{7,}")  # a value that is hidden in all lines of the text
 _MAY_BE_KEY = re.compile(r"(?=[^/\s]{0,200}\d)[^/\s]{16,}")
 _MAY_SET = re.compile(rf"(?:{_NAMES}|pass|auth|bearer|BEGIN )[\w.'\"\]-]{{0,60}}\s{{0,9}}[=:>]", re.IGNORECASE)
@@ -140,19 +148,25 @@ def _by_form(text: str) -> Iterator[str]:
 
 
 def _by_name(line: str) -> Iterator[str]:
-    assigned = (_SETTING.fullmatch(line), *_ASSIGNED.finditer(line), *_HEADER.finditer(line))
+    assigned = (_SETTING.fullmatch(line), *_ASSIGNED.finditer(line), *_HEADER.finditer(line), *_PASS.finditer(line))
     values = [found["value"] for found in assigned if found and _RANDOM.match(found["value"])]
-    if (variable := _VARIABLE.fullmatch(line)) and _NAMED.search(variable["name"]):
+    variable = _VARIABLE.fullmatch(line)
+    if variable and (_NAMED.search(variable["name"]) or _PASS_VARIABLE.search(variable["name"])):
         values.append(variable["value"])
     return filter(_is_value, (*values, *(found["value"] for found in _IN_QUOTES.finditer(line))))
 
 
 def _is_value(text: str) -> bool:
     """Whether a text may be a secret. Source code also quotes mere names of secrets, in labels, messages, fields and
-    calls."""
-    if len(text) < _SHORTEST or any(each in text for each in "(){}<>[]$ "):
+    calls. A key may have the signs of code, if it is long."""
+    if len(text) < _SHORTEST or (any(each in text for each in "(){}<>[]$ ") and not _is_long_and_random(text)):
         return False
     return not (_NAME.fullmatch(text) and _NAMED.search(text))
+
+
+def _is_long_and_random(text: str) -> bool:
+    shares = (times / len(text) for times in Counter(text).values())
+    return bool(_LONG_AND_RANDOM.fullmatch(text)) and -sum(each * log2(each) for each in shares) > _LEAST_ENTROPY
 
 
 @cache

@@ -16,6 +16,7 @@ PAGE_ROWS = 100
 DEEPEST_ROW = json_depth.DEEPEST - 2  # minus the envelope and the list that contain the row
 LONGEST_MESSAGE = 300  # characters of upstream's message that an error quotes
 NO_SUCH_OBJECT = 404
+MOST_DIGITS = 19  # of a number below 2**63
 Row = Mapping[str, Any]
 
 
@@ -170,6 +171,6 @@ def _after(resource: Resource, position: int, rows: Sequence[Any], envelope: Map
 
 def _number(value: Any) -> int | None:
     """A whole number of 0 or more, or None. Upstream returns some numbers as strings."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value[:19])
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS:
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None

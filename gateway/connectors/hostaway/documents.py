@@ -86,7 +86,7 @@ def operations() -> list[Operation]:
 
 
 def _list(arguments: Mapping[str, Any], caller: Caller) -> Payload:
-    documents = Document.objects.select_related("content").order_by(*ordered(arguments["order"], ORDERS))
+    documents = Document.objects.select_related("content").order_by(*ordered(arguments["order"], ORDERS, Document))
     if "title" in arguments:
         documents = documents.filter(Q(comparison(Condition(TITLE, Op.CONTAINS, Type.TEXT, arguments["title"]))))
     reads = READ not in caller.tools.hidden

@@ -4,14 +4,15 @@ them."""
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db.models import Q
+from django.db.models import F, Model, OrderBy, Q
 
 from context_protection.core.cached_property import cached_property
 from context_protection.core.fields import Field
-from context_protection.core.names import folded
+from context_protection.core.names import fold_name
 from context_protection.core.query.columns import QueryColumn, QueryColumns
 from context_protection.core.query.empty import GivenFilter
 from context_protection.core.shapes import Section, Shape
@@ -104,8 +105,8 @@ class FieldTable:
         accepts."""
         by_path = {each.path: each.name for each in self.fields if each.column}
         others = {each.name: by_path[each.path] for each in self.aliases if not each.convert and each.path in by_path}
-        known = {folded(each.name) for each in self.fields}
-        return {folded(name): to for name, to in {**by_path, **others}.items() if folded(name) not in known}
+        known = {fold_name(each.name) for each in self.fields}
+        return {fold_name(name): to for name, to in {**by_path, **others}.items() if fold_name(name) not in known}
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
@@ -117,7 +118,7 @@ class FieldTable:
     def parameter_aliases(self) -> Mapping[str, tuple[str, ...]]:
         """Maps upstream's name of a field to the parameter that compares the field."""
         return {
-            folded(each.source): (wanted.parameter,)
+            fold_name(each.source): (wanted.parameter,)
             for each, wanted in self._filters
             if each.source and wanted.lookup == "exact"
         }
@@ -193,10 +194,18 @@ def order_parameter(orders: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def ordered(order: str, orders: Mapping[str, str]) -> Sequence[str]:
-    """Columns to sort by; ties are sorted by the unique id."""
-    sign, column = ("-" if order.startswith("-") else ""), orders[order.lstrip("-")]
-    return (sign + column,) if column == "id" else (sign + column, f"{sign}id")
+def ordered(order: str, orders: Mapping[str, str], model: type[Model]) -> Sequence[str | OrderBy]:
+    """Columns to sort by; ties are sorted by the unique id. Nulls are last in either direction, on every database."""
+    return _ordered_by(model, orders[order.lstrip("-")], "-" if order.startswith("-") else "")
+
+
+@lru_cache(maxsize=256)
+def _ordered_by(model: type[Model], column: str, sign: str) -> Sequence[str | OrderBy]:
+    if column == "id":
+        return (f"{sign}id",)
+    has_nulls = model._meta.get_field(column).null
+    first = OrderBy(F(column), descending=bool(sign), nulls_last=True) if has_nulls else sign + column
+    return (first, f"{sign}id")
 
 
 def _shown(each: ResourceField) -> Field:

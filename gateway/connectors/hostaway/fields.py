@@ -38,7 +38,8 @@ def number(value: Decimal | float | None) -> int | float | None:
     """A stored number as upstream writes it: 60, 3083.88."""
     if value is None:
         return None
-    return int(value) if value % 1 == 0 and -(2**53) < value < 2**53 else float(value)
+    written = float(value)
+    return int(written) if written.is_integer() and -(2**53) < written < 2**53 else written
 
 
 def moment(value: datetime | None) -> str | None:

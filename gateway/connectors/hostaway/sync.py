@@ -33,15 +33,16 @@ def run(
     client: HostawayClient,
     *,
     full: bool = False,
+    without_pauses: bool = False,
     seconds: float | None = None,
     progress: Progress = lambda resource, rows, total: None,
 ) -> SyncResult:
     """Continues unfinished runs, and starts those that are due. Blocks for at most about `seconds`. Upstream's failures
-    are recorded in SyncState."""
+    are recorded in SyncState. `without_pauses`: also tries what is paused after failures."""
     with leases.held(LEASE) as lease:
         if lease is None:
             return SyncResult.BUSY
-        sync_states.prepare(account_id, full=full)
+        sync_states.prepare(account_id, full=full, without_pauses=without_pauses)
         try:
             _run_all(client, lease, seconds, progress)
         except (Stop, LeaseLost, Interrupted):

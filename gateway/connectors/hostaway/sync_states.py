@@ -56,8 +56,9 @@ class Interrupted(Exception):
     """The state no longer exists, as the store was filled with other data during the run."""
 
 
-def prepare(account_id: str, *, full: bool = False) -> None:
-    """Creates the states for this account, and removes those of another account. `full`: a full read is due now."""
+def prepare(account_id: str, *, full: bool = False, without_pauses: bool = False) -> None:
+    """Creates the states for this account, and removes those of another account. `full`: a full read is due now.
+    `without_pauses`: ends the pauses after failures."""
     with transaction.atomic():
         if SyncState.objects.exclude(account=account_id).exists():
             SyncState.objects.all().delete()
@@ -66,6 +67,8 @@ def prepare(account_id: str, *, full: bool = False) -> None:
         if full:
             reset = {"full_at": None, "retry_at": None, **begun(MODE.NONE, None)}
             SyncState.objects.all().update(**reset)
+        elif without_pauses:
+            SyncState.objects.all().update(retry_at=None)
 
 
 def begun(mode: SyncState.Mode, now: datetime | None) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def _list(table: FieldTable, arguments: Mapping[str, Any], caller: Caller) -> Pa
         table.model._default_manager.filter(*table.conditions(arguments)),
         shape=table.shape,
         columns=replace(table.columns, whole=_whole(caller)) if caller.reveal else table.columns,
-        order=ordered(arguments["order"], table.orders),
+        order=ordered(arguments["order"], table.orders, table.model),
         queryable=table.query_columns.seen_by(Visibility(caller.reveal)) if caller.reveal else table.query_columns,
         compared=table.compared(arguments),
         given=table.given(arguments),

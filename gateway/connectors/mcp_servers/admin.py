@@ -7,7 +7,7 @@ from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.utils.formats import localize
@@ -15,14 +15,15 @@ from django.utils.html import format_html
 from django.utils.timezone import localtime
 
 from context_protection.history import HistoryAdmin
+from gateway.connectors.mcp_servers import registry
 from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
-from gateway.connectors.mcp_servers.names import named
 from gateway.connectors.reachability import Reachability
 from gateway.connectors.tool_switches import ToolSwitchForm
 from gateway.connectors.upstream_admin import UpstreamAdmin
 from gateway.upstreams.admin import AUTHENTICATION, CredentialForm
 from gateway.upstreams.connections import KIND_FIELDS
 from gateway.upstreams.models import WithCredential
+from telemetry.wording import plural
 
 SERVERS_PAGE = {
     "title": "MCP servers",
@@ -71,7 +72,8 @@ class McpServerAdmin(UpstreamAdmin):
             return {}
         found = ToolList.objects.filter(server=row.name).first()
         own = [str(tool.get("name", "")) for tool in found.tools] if found else []
-        return dict(zip(named(row.name, own), named(name, own), strict=True))
+        before, after = (registry.names_of(each, own, instead_of=row.name) for each in (row.name, name))
+        return dict(zip(before, after, strict=True))
 
     def test_connection(self, request: HttpRequest, row: McpServer) -> Reachability:
         from gateway.connectors.mcp_servers.reachability import try_server  # the SDK takes a second to import
@@ -159,10 +161,13 @@ class McpToolAdmin(HistoryAdmin):
         self._switch(request, tools, enabled=False)
 
     def _switch(self, request: HttpRequest, tools: QuerySet[McpTool], *, enabled: bool) -> None:
-        for tool in tools.filter(~Q(enabled=enabled) | Q(is_chosen=False)):
-            tool.switch(is_on=enabled)
-            tool.save()
-        self.message_user(request, f"{tools.count():,} tools are {'on' if enabled else 'off'} from now on.")
+        chosen = list(tools)  # the page's own filter may no longer match them afterwards
+        for tool in chosen:
+            if tool.enabled != enabled or not tool.is_chosen:
+                tool.switch(is_on=enabled)
+                tool.save()
+        are = "is" if len(chosen) == 1 else "are"
+        self.message_user(request, f"{plural(len(chosen), 'tool')} {are} {'on' if enabled else 'off'} from now on.")
 
     @admin.display(description="Reads or acts", ordering="reads_only")
     def reads(self, tool: McpTool) -> str:

@@ -119,13 +119,14 @@ def _has_the_same_content(texts: Sequence[str], value: Any) -> bool:
 
 
 def _encodable(value: Any) -> Any:
-    """The value in a form that can be encoded: numbers that are too long become strings, and a value that is nested too
-    deeply becomes its JSON text."""
+    """The value in a form that can be encoded: numbers that are too long, NaN and infinity become strings, and a value
+    that is nested too deeply becomes its JSON text."""
     if not json_values.is_within(value, DEEPEST):
         return json.dumps(value, ensure_ascii=False)
     try:
-        dumps(value)
-    except TypeError:
+        if b"null" in dumps(value):  # which is also written for NaN and infinity
+            json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
         return json_values.loads(json.dumps(value).encode())
     return value
 

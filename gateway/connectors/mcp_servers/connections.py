@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
@@ -16,6 +17,7 @@ from gateway.connectors.mcp_servers import errors, processes, streamable_http
 from gateway.connectors.mcp_servers.configuration import Server, StdioServer
 from gateway.connectors.mcp_servers.questions import RunningCalls
 from gateway.connectors.mcp_servers.rate_limit import rate_limited
+from gateway.connectors.mcp_servers.readable import readable
 from gateway.connectors.mcp_servers.tool_list import listed
 from gateway.connectors.mcp_servers.wire import ADDRESS_REFUSED, BUSY, CREDENTIALS_REJECTED, TOKEN_UNAVAILABLE
 from gateway.dispatch.asker import Asker
@@ -28,6 +30,7 @@ MAX_ROUNDS = 10  # rounds of questions before a result
 EXPLAINED_CODES = frozenset(
     {ADDRESS_REFUSED, BUSY, CREDENTIALS_REJECTED, TOKEN_UNAVAILABLE}
 )  # codes whose error is returned to callers when connecting fails
+UNSUPPORTED_REVISION = "Unsupported protocol version"  # the wording of the SDK's RuntimeError
 RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
@@ -39,8 +42,15 @@ class McpConnection:
     """Connects at once; requests wait until it is open. `changed` is called when the server announces that its tools
     have changed."""
 
-    def __init__(self, server: Server, transports: streamable_http.Transports, changed: Callable[[], None]) -> None:
-        self.server, self._transports, self._changed = server, transports, changed
+    def __init__(
+        self,
+        server: Server,
+        transports: streamable_http.Transports,
+        changed: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.server, self._transports, self._changed, self._clock = server, transports, changed, clock
+        self.ended_at: float | None = None  # by the clock; None while the connection is open or being closed
         self.failure: UpstreamError = errors.unavailable(server, 1)  # raised to waiting requests if connecting fails
         self._calls = RunningCalls()
         self._ended = asyncio.Event()
@@ -59,10 +69,9 @@ class McpConnection:
         UpstreamError."""
         client = await self._open()
         with self._calls.running(asker):
-            result = await self._requested(
-                client, types.CallToolRequestParams(name=tool, arguments=arguments), progress
-            )
-            for _ in range(MAX_ROUNDS):
+            params = types.CallToolRequestParams(name=tool, arguments=arguments)
+            for _ in range(MAX_ROUNDS + 1):
+                result = await self._requested(client, params, progress)
                 if not isinstance(result, types.InputRequiredResult):
                     return result
                 answers = {key: await _answered(asker, each) for key, each in (result.input_requests or {}).items()}
@@ -72,7 +81,6 @@ class McpConnection:
                     input_responses=answers or None,
                     request_state=result.request_state,
                 )
-                result = await self._requested(client, params, progress)
         raise errors.asks_without_end(self.server)
 
     async def _requested(
@@ -122,10 +130,13 @@ class McpConnection:
             cause = _first_cause(error)
             if isinstance(cause, MCPError) and cause.code in EXPLAINED_CODES:
                 self.failure = errors.refused(self.server, cause)
+            elif isinstance(cause, ValidationError) or UNSUPPORTED_REVISION in str(cause):
+                self.failure = errors.no_handshake(self.server)
             logger.warning(
                 "MCP server not connected", extra={"server": self.server.name, "error": type(cause).__name__}
             )
         finally:
+            self.ended_at = self._clock()
             self._ended.set()
             if not self._client.done():
                 self._client.set_exception(self.failure)
@@ -134,7 +145,7 @@ class McpConnection:
     def _new_client(self) -> Client:
         info = types.Implementation(name="sluice", version=VERSION)
         return Client(
-            rate_limited(self._streams()),
+            readable(rate_limited(self._streams())),
             cache=None,
             client_info=info,
             message_handler=self._on_message,

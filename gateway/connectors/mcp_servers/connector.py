@@ -24,7 +24,7 @@ def probes() -> list[Probe]:
 
 
 def switches() -> list[SwitchRow]:
-    from gateway.connectors.mcp_servers.tool_rows import switch_rows
+    from gateway.connectors.mcp_servers.server_switches import switch_rows
 
     return switch_rows()
 

@@ -1,5 +1,7 @@
 """Errors of calls to other MCP servers, as returned to callers. They quote the server's message."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import mcp.types as types
@@ -8,7 +10,7 @@ from pydantic import ValidationError
 
 from context_protection.core.errors import INVALID_PARAMS, TRANSPORT
 from gateway.connectors.mcp_servers.configuration import Server
-from gateway.connectors.mcp_servers.sanitizer import quoted
+from gateway.connectors.mcp_servers.sanitizer import cleaned, quoted
 from gateway.connectors.mcp_servers.wire import (
     ADDRESS_REFUSED,
     BUSY,
@@ -34,6 +36,7 @@ from gateway.upstreams.errors import (
 from gateway.upstreams.quota import CAPACITY, UNKNOWN_WAIT, whole_seconds
 
 QUOTED = 300  # characters of the server's message
+_UNKNOWN_TOOL = re.compile(r"(?:MCP error -32602: )?(?:Unknown tool\b|Tool (?:\S{1,200} )?not found\b)", re.IGNORECASE)
 DEPTH_MESSAGE = "recursion limit exceeded"  # the wording of the SDK's parser, which reads HTTP responses before we do
 
 
@@ -81,6 +84,8 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
         )
     detail = _detail(server, error.message)
     match error.code:
+        case types.INVALID_PARAMS if _UNKNOWN_TOOL.match(error.message):  # the code that MCP specifies for it
+            return _no_longer_there(server, detail)
         case types.INVALID_PARAMS:
             return ArgumentsRefused(
                 f"MCP server {server.name} does not accept these arguments.",
@@ -89,12 +94,7 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
                 upstream=detail,
             )
         case types.METHOD_NOT_FOUND:
-            return UpstreamRefused(
-                f"MCP server {server.name} no longer has this tool.",
-                reason="upstream_unknown_tool",
-                suggestion="List the tools again, and call one of them.",
-                upstream=detail,
-            )
+            return _no_longer_there(server, detail)
         case types.REQUEST_TIMEOUT:
             return too_slow(server)
         case code if code == TOO_LARGE or "byte limit" in error.message:
@@ -137,6 +137,15 @@ def refused(server: Server, error: MCPError | ValidationError) -> UpstreamError:
             )
 
 
+def _no_longer_there(server: Server, detail: dict[str, str]) -> UpstreamRefused:
+    return UpstreamRefused(
+        f"MCP server {server.name} no longer has this tool.",
+        reason="upstream_unknown_tool",
+        suggestion="List the tools again, and call one of them.",
+        upstream=detail,
+    )
+
+
 def _busy(server: Server, data: Any) -> UpstreamUnavailable:
     """`data` comes from our own transport. It is validated, as a server can send an error of this code, too."""
     details = data if isinstance(data, dict) else {}
@@ -166,6 +175,15 @@ def unavailable(server: Server, seconds: float) -> UpstreamUnavailable:
     )
 
 
+def no_handshake(server: Server) -> UpstreamGarbled:
+    """The error for a server whose answer to `initialize` is invalid, or names a revision that is not supported."""
+    return UpstreamGarbled(
+        f"MCP server {server.name} answers, but offers no revision of MCP that Sluice supports, or breaks its schema.",
+        reason="upstream_garbled",
+        suggestion="Trying again does not help. The operator should update the server.",
+    )
+
+
 def list_too_large(server: Server, tools: int, pages: int, size: int) -> UpstreamTooLarge:
     return UpstreamTooLarge(
         f"The tool list of MCP server {server.name} is endless, or has more than {tools:,} tools, {pages} pages or "
@@ -173,6 +191,14 @@ def list_too_large(server: Server, tools: int, pages: int, size: int) -> Upstrea
         reason="upstream_too_large",
         suggestion="The operator should ask the server for fewer tools, or remove the server.",
     )
+
+
+def unreadable_tools(tools: Sequence[str]) -> str:
+    """A sentence about the tools that cannot be offered; empty if there are none."""
+    if not tools:
+        return ""
+    names = cleaned(", ".join(tools), QUOTED)
+    return f"It has answered. These of its tools cannot be offered, as their definitions are invalid: {names}."
 
 
 def address(server: Server) -> AddressRefused:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import models
 from simple_history.models import HistoricalRecords
 
@@ -54,6 +54,12 @@ class McpServer(WithCredential):
             if before is not None and before[1] == self.url:
                 model.objects.filter(server=before[0]).update(server=self.name)
 
+    @property
+    def parts(self) -> tuple[tuple[type[models.Model], dict[str, str]], ...]:
+        """The rows that are deleted with it, and that a rollback creates again: their model, and what their fields
+        have."""
+        return ((McpTool, {"server": self.name}),)
+
     def address(self) -> HttpServer:
         return HttpServer(self.name, self.url, connection=self.connection())
 
@@ -87,7 +93,7 @@ class McpServer(WithCredential):
 
 class ToolList(models.Model):
     """A server's last tools/list result, offered even while the server is unavailable. `failure`: a sentence on why the
-    latest request failed; empty if it succeeded."""
+    latest request failed, or which of the tools cannot be offered; empty if there is no such problem."""
 
     server = models.CharField(max_length=32, primary_key=True)
     tools: "models.JSONField[list[dict[str, Any]]]" = models.JSONField(default=list)
@@ -106,6 +112,8 @@ class ToolList(models.Model):
 class McpTool(ToolSwitch):
     """A tool that a server lists. `is_chosen`: ops staff have switched it on or off, so that defaults no longer
     apply."""
+
+    unique_by = ("server", "name")
 
     server = models.CharField(max_length=32)
     name = models.CharField(max_length=LONGEST_TOOL_NAME, editable=False)
@@ -127,9 +135,23 @@ class McpTool(ToolSwitch):
     def __str__(self) -> str:
         return f"{self.server}: {self.name}"
 
+    @property
+    def missing_server(self) -> str:
+        """The name of its server, if neither the admin nor the file has that; "" otherwise."""
+        is_there = may_be_in_file(self.server) or McpServer.objects.filter(name=self.server).exists()
+        return "" if is_there else self.server
+
     def switch(self, *, is_on: bool) -> None:
         super().switch(is_on=is_on)
         self.is_chosen = True
+
+
+def may_be_in_file(name: str) -> bool:
+    """Whether the servers' file has a server of this name, or cannot be read."""
+    try:
+        return any(server.name == name for server in from_file(settings.MCP_SERVERS_FILE))
+    except ImproperlyConfigured:
+        return True
 
 
 bump_when_changed(McpServer)

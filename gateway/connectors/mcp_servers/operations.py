@@ -1,6 +1,7 @@
 """A server's tools as our operations."""
 
-from collections.abc import Collection, Mapping, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -20,25 +21,43 @@ from gateway.connectors.mcp_servers.sessions import sessions
 from gateway.dispatch.client import client
 from gateway.dispatch.progress import listener
 
+logger = logging.getLogger(__name__)
+
 DESCRIPTION, TITLE = 1000, 100  # characters
 TASK_ONLY = "Cannot be called here: its server runs it only as a task, which Sluice does not support. "
 ROWS = ("where", "search", "limit", "cursor", "fields", "format")  # arguments that callers can add for a read-only tool
 
 
-def operations(
-    server: Server, tools: Sequence[Mapping[str, Any]], taken: Collection[str] = ()
-) -> tuple[Operation, ...]:
-    """The operations for the tools of a tools/list result in JSON. Equal lists give identical objects. Names in `taken`
-    are not used. Raises TypeError or ValueError if the JSON is not a list of tools."""
-    return tuple(by_tool(server, tools, taken).values())
+def operations(server: Server, tools: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]:
+    """The operations for the tools of a tools/list result in JSON. Equal lists give identical objects."""
+    return tuple(by_tool(server, tools).values())
 
 
-def by_tool(server: Server, tools: Sequence[Mapping[str, Any]], taken: Collection[str] = ()) -> dict[str, Operation]:
-    """Maps the tools' own names to their operations. Raises the same errors as `operations`."""
-    own = [str(tool.get("name", "")) for tool in tools]
-    names = named(server.name, own, taken)
-    found = (_operation(server, name, written(tool)) for name, tool in zip(names, tools, strict=True))
-    return dict(zip(own, found, strict=True))
+def by_tool(
+    server: Server, tools: Sequence[Mapping[str, Any]], names: Mapping[str, str] | None = None
+) -> dict[str, Operation]:
+    """Maps the tools' own names to their operations. A tool that cannot be read is left out. `names`: our names by the
+    tools' own; None if no other server's tools count."""
+    own = own_names(tools)
+    ours = names or dict(zip(own, named(server.name, own), strict=True))
+    found = (_read(server, ours[name], tool) for name, tool in zip(own, tools, strict=True))
+    return {name: operation for name, operation in zip(own, found, strict=True) if operation is not None}
+
+
+def own_names(tools: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str(tool.get("name", "")) for tool in tools]
+
+
+def _read(server: Server, name: str, tool: Mapping[str, Any]) -> Operation | None:
+    """None if the tool cannot be read, so that it does not affect the server's other tools."""
+    try:
+        return _operation(server, name, written(tool))
+    except (AttributeError, RecursionError, TypeError, ValueError) as error:
+        kind = type(error).__name__  # the message may repeat what the server has sent
+        logger.warning(
+            "MCP server's tool cannot be offered", extra={"server": server.name, "tool": name, "error": kind}
+        )
+        return None
 
 
 @lru_cache(maxsize=4096)

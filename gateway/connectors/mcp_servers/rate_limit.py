@@ -9,6 +9,8 @@ from typing import Any
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCRequest
 
+from gateway.connectors.mcp_servers.stream_wrappers import ReceiveWrapper, StreamWrapper
+
 AT_ONCE, EACH_SECOND = 2_000, 300  # messages
 REQUEST = 50  # cost of a request to us, in messages, as each request holds resources until it is answered
 ANSWER = 10  # messages that a server may send for each message that we send
@@ -41,43 +43,22 @@ async def rate_limited(streams: AbstractAsyncContextManager[tuple[Any, Any]]) ->
         yield _Received(received, pace), _Sent(sent, pace)
 
 
-class _Wrapped:
+class _Received(ReceiveWrapper):
     def __init__(self, inner: Any, pace: TokenBucket) -> None:
-        self.inner, self.pace = inner, pace
+        super().__init__(inner)
+        self.pace = pace
 
-    async def aclose(self) -> None:
-        await self.inner.aclose()
-
-    async def __aenter__(self) -> Any:
-        await self.inner.__aenter__()
-        return self
-
-    async def __aexit__(self, *raised: Any) -> bool | None:
-        left: bool | None = await self.inner.__aexit__(*raised)
-        return left
-
-
-class _Received(_Wrapped):
-    @property
-    def last_context(self) -> Any:
-        return getattr(self.inner, "last_context", None)
-
-    async def receive(self) -> Any:
-        return await self._let_pass(await self.inner.receive())
-
-    def __aiter__(self) -> "_Received":
-        return self
-
-    async def __anext__(self) -> Any:
-        return await self._let_pass(await self.inner.__anext__())
-
-    async def _let_pass(self, item: Any) -> Any:
+    async def passed(self, item: Any) -> Any:
         is_request = isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCRequest)
         await self.pace.spend(REQUEST if is_request else 1)
         return item
 
 
-class _Sent(_Wrapped):
+class _Sent(StreamWrapper):
+    def __init__(self, inner: Any, pace: TokenBucket) -> None:
+        super().__init__(inner)
+        self.pace = pace
+
     async def send(self, item: Any) -> None:
         self.pace.earn(ANSWER)
         await self.inner.send(item)

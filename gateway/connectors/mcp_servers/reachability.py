@@ -27,4 +27,4 @@ async def try_server(server: Server) -> Reachability:
     except TimeoutError:
         return Reachability(name, elapsed(), failure=errors.too_slow(server).message)
     finally:
-        await sessions.close()
+        await sessions.end()

@@ -12,8 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, transaction
 
 from context_protection.core.json_values import plain, storable
-from gateway.catalog.operation import Operation
-from gateway.connectors.mcp_servers import errors, registry, tool_rows
+from gateway.connectors.mcp_servers import errors, registry, removal, tool_rows
 from gateway.connectors.mcp_servers import operations as tools
 from gateway.connectors.mcp_servers.configuration import Server
 from gateway.connectors.mcp_servers.models import ToolList
@@ -81,7 +80,7 @@ class Refreshing:
                 logger.warning("MCP servers not checked", extra={"error": str(error)})
             return
         if all_servers or servers != self._known:
-            await self.sessions.retain(servers)
+            await self._forget_others(servers)
         for gone in self._queries.keys() - set(servers):
             self._queries[gone].cancel()
         changed = self._due_by_announcement({*servers})
@@ -91,6 +90,13 @@ class Refreshing:
         for server in due - self._queries.keys():
             self._queries[server] = task = asyncio.create_task(self._query(server))
             task.add_done_callback(partial(self._query_done, server))
+
+    async def _forget_others(self, servers: tuple[Server, ...]) -> None:
+        await self.sessions.retain(servers)
+        try:
+            await run_sync(removal.mark_gone, servers)
+        except DatabaseError as error:  # the next check of all servers does it
+            logger.warning("tools of removed MCP servers not marked", extra={"error": str(error)})
 
     def _due_by_announcement(self, servers: set[Server]) -> set[Server]:
         """The servers that announced a change. One whose list was too large waits until all servers are queried
@@ -134,21 +140,13 @@ def _documents(listed: list[types.Tool]) -> list[dict[str, object]]:
 def _store_tools(server: Server, documents: list[dict[str, object]]) -> None:
     """Writes only changes, as every write makes all processes reload."""
     last = ToolList.objects.filter(server=server.name).first()
+    operations = tools.by_tool(server, documents)
+    failure = errors.unreadable_tools([str(each["name"]) for each in documents if each["name"] not in operations])
     with transaction.atomic():
-        is_changed = tool_rows.update(
-            server, documents, _by_tool(server, documents), all_on=last is not None and last.all_on
-        )
-        if is_changed or last is None or last.tools != documents or last.failure:
-            ToolList.objects.update_or_create(server=server.name, defaults={"tools": documents, "failure": ""})
+        is_changed = tool_rows.update(server, documents, operations, all_on=last is not None and last.all_on)
+        if is_changed or last is None or last.tools != documents or last.failure != failure:
+            ToolList.objects.update_or_create(server=server.name, defaults={"tools": documents, "failure": failure})
             logger.info("MCP server's tools changed", extra={"server": server.name, "tools": len(documents)})
-
-
-def _by_tool(server: Server, documents: list[dict[str, object]]) -> dict[str, Operation]:
-    """Empty if the list cannot be read, which the registry then logs."""
-    try:
-        return tools.by_tool(server, documents)
-    except (AttributeError, RecursionError, TypeError, ValueError):
-        return {}
 
 
 def _store_failure(server: Server, failure: str) -> None:

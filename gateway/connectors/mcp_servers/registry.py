@@ -1,7 +1,6 @@
 """The servers and their tools, cached in this process until something changes."""
 
-import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,9 +15,8 @@ from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import operations as tools
 from gateway.connectors.mcp_servers.configuration import HttpServer, Server, from_file
 from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
+from gateway.connectors.mcp_servers.names import named
 from gateway.connectors.mcp_servers.tool_rows import is_on_at_first
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,27 +80,51 @@ def _servers(of_file: tuple[Server, ...], stored: StoredServers) -> tuple[Server
 
 @lru_cache(maxsize=4)
 def _operations(of_file: tuple[Server, ...], stored: StoredServers) -> tuple[Operation, ...]:
-    servers = _servers(of_file, stored)
-    found: list[Operation] = []
+    names = _tool_names(of_file, stored)
+    return tuple(
+        operation
+        for server in _servers(of_file, stored)
+        for operation in _operations_of(server, stored, names[server.name])
+    )
+
+
+def _operations_of(server: Server, stored: StoredServers, names: Mapping[str, str]) -> Iterator[Operation]:
+    listed = stored.tools.get(server.name, ())
+    for name, operation in tools.by_tool(server, listed, names).items():
+        if _is_on(server, name, listed, stored):
+            yield with_former(operation, stored.former.get(operation.name, ()))
+
+
+def tool_names() -> Mapping[str, Mapping[str, str]]:
+    """Our names for all tools of all servers, on or off: server → the tool's own name → ours. A tool keeps its name
+    when another is switched on or off. Blocks. Raises the errors of `operations`."""
+    return _tool_names(_last_good(settings.MCP_SERVERS_FILE), _stored.fresh())
+
+
+def names_of(server: str, listed: Sequence[str], *, instead_of: str) -> list[str]:
+    """Our names for the `listed` tools, in their order, if `server` offered them, and there were no `instead_of`.
+    Blocks. Raises the errors of `operations`."""
+    stored = _stored.fresh()
+    others = {each.name for each in _servers(_last_good(settings.MCP_SERVERS_FILE), stored)} - {instead_of}
+    own = {name: tools.own_names(stored.tools.get(name, ())) for name in others} | {server: listed}
+    names = _named_in_turn(own)[server]
+    return [names[tool] for tool in listed]
+
+
+@lru_cache(maxsize=4)
+def _tool_names(of_file: tuple[Server, ...], stored: StoredServers) -> Mapping[str, Mapping[str, str]]:
+    names = (server.name for server in _servers(of_file, stored))
+    return _named_in_turn({name: tools.own_names(stored.tools.get(name, ())) for name in names})
+
+
+def _named_in_turn(listed: Mapping[str, Sequence[str]]) -> Mapping[str, Mapping[str, str]]:
+    """`listed`: by server, the own names of its tools. The first server in alphabetical order chooses first."""
     taken = {operation.name for operation in catalogue if not _is_ours(operation)}
-    for server in servers:
-        own = _operations_of(server, stored, taken)
-        found += own
-        taken |= {operation.name for operation in own}
-    return tuple(found)
-
-
-def _operations_of(server: Server, stored: StoredServers, taken: Collection[str]) -> tuple[Operation, ...]:
-    """Empty if the stored list cannot be read, so that one server's bad list does not affect the other servers."""
-    try:
-        listed = stored.tools.get(server.name, ())
-        every = tools.by_tool(server, listed, taken)
-        on = [every[name] for name in every if _is_on(server, name, listed, stored)]
-        return tuple(with_former(each, stored.former.get(each.name, ())) for each in on)
-    except (AttributeError, RecursionError, TypeError, ValueError) as error:
-        kind = type(error).__name__  # the message may repeat what the server has sent
-        logger.warning("MCP server's tools cannot be offered", extra={"server": server.name, "error": kind})
-        return ()
+    names: dict[str, Mapping[str, str]] = {}
+    for server in sorted(listed):
+        names[server] = dict(zip(listed[server], named(server, listed[server], taken), strict=True))
+        taken.update(names[server].values())
+    return names
 
 
 def _is_on(server: Server, name: str, listed: Sequence[Mapping[str, Any]], stored: StoredServers) -> bool:

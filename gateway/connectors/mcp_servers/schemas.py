@@ -64,7 +64,7 @@ def parameters(schema: Mapping[str, Any]) -> Parameters:
         return _whole(plain)
     properties = plain.get("properties", {})
     names = {name: f"{RENAMED}{name}" if name in RESERVED else name for name in properties}
-    required = [name for name in plain.get("required", []) if name in names]
+    required = [name for name in _listed(plain, "required") if isinstance(name, str) and name in names]
     filled = {name: value for name in required for value in _of_missing(properties[name])}
     split = Parameters(
         {names[name]: each for name, each in properties.items()},
@@ -114,12 +114,12 @@ def _whole(schema: Schema) -> Parameters:
 
 def _compiles(parameters: Parameters) -> bool:
     document = {"type": "object", "properties": dict(parameters.schemas)}
-    written = dumps(document)
-    if length(written) > LONGEST or hides(written.decode()):
-        return False
     try:
+        written = dumps(document)
+        if length(written) > LONGEST or hides(written.decode()):
+            return False
         jsonschema_rs.validator_for(document)
-    except (ValueError, jsonschema_rs.ReferencingError):
+    except (TypeError, ValueError, jsonschema_rs.ReferencingError):
         return False
     return True
 
@@ -139,12 +139,12 @@ class _Copier:
         self.nodes += 1
         if self.nodes > 2000:
             raise _TooLarge
-        if isinstance(schema, list):
-            return [self.copied(each, depth + 1) for each in schema]
-        if not isinstance(schema, dict):
+        if not isinstance(schema, (dict, list)):
             return schema
         if depth > 2 * DEEPEST:
             return {}
+        if isinstance(schema, list):
+            return [self.copied(each, depth + 1) for each in schema]
         if "$ref" in schema:
             beside = {name: each for name, each in schema.items() if name != "$ref"}
             return {**self.copied(self.referred(schema["$ref"]), depth + 2), **self.copied(beside, depth)}

@@ -30,7 +30,7 @@ from gateway.connectors.mcp_servers.wire import SESSION_UNKNOWN
 from gateway.dispatch.asker import Asker
 from gateway.dispatch.progress import Heard
 from gateway.upstreams.client import UpstreamState
-from gateway.upstreams.errors import UpstreamCredentials, UpstreamError
+from gateway.upstreams.errors import UpstreamCredentials, UpstreamError, UpstreamGarbled
 from gateway.upstreams.registry import upstreams
 from gateway.upstreams.usage import upstream_use
 
@@ -113,14 +113,15 @@ class ServerSession:
         """The connection, or a new one if it has ended. Reconnects at once after one failure, and after a pause if
         several have occurred in a row. Raises UpstreamError during the pause."""
         if self._connection is not None and self._connection.is_over:
+            ended_at = self._connection.ended_at
             self._failure, self._connection = self._connection.failure, None
             self._failures += 1
-            self._not_before = self._clock() + _pause(self._failures)
+            self._not_before = (self._clock() if ended_at is None else ended_at) + _pause(self._failures)
         if self._connection is None:
             if (seconds := self._not_before - self._clock()) > 0:
-                lasting = self._failure if isinstance(self._failure, UpstreamCredentials) else None
+                lasting = self._failure if isinstance(self._failure, (UpstreamCredentials, UpstreamGarbled)) else None
                 raise lasting or errors.unavailable(self.server, seconds)
-            self._connection = McpConnection(self.server, self._transports, self._changed)
+            self._connection = McpConnection(self.server, self._transports, self._changed, self._clock)
         return self._connection
 
 
@@ -174,6 +175,15 @@ class ServerSessions:
         """Closes all connections and ends all child processes. A later call opens a new connection."""
         await self.retain(())
 
+    async def end(self) -> None:
+        """Closes all connections, and ends the loop and its thread. For sessions that are not used again."""
+        await self.close()
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            atexit.unregister(self.close_at_exit)
+            loop.call_soon_threadsafe(loop.stop)
+
     def close_at_exit(self) -> None:
         if self._loop is not None and self._sessions:
             self._submit(self._retain(())).result(CLOSE_SECONDS)
@@ -216,9 +226,15 @@ class ServerSessions:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="mcp-servers", daemon=True).start()
+                threading.Thread(target=_run, args=(self._loop,), name="mcp-servers", daemon=True).start()
                 atexit.register(self.close_at_exit)
             return self._loop
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Runs the loop until it is stopped, then cancels its tasks and closes it."""
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.get_loop().run_forever()
 
 
 def _progress_relay(server: Server, heard: Heard, loop: asyncio.AbstractEventLoop) -> ProgressFnT:

@@ -21,6 +21,7 @@ from gateway.connectors.mcp_servers.wire import (
     SESSION_UNKNOWN,
     TOKEN_UNAVAILABLE,
     TOO_LARGE,
+    LoneSurrogates,
 )
 from gateway.upstreams.errors import AddressRefused, UpstreamError, UpstreamTooSlow, UpstreamUnavailable
 from gateway.upstreams.quota import UNKNOWN_WAIT, capacity, seconds_to_wait, whole_seconds
@@ -28,6 +29,7 @@ from gateway.upstreams.quota import UNKNOWN_WAIT, capacity, seconds_to_wait, who
 Transports = Callable[[HttpServer], httpx2.AsyncBaseTransport]
 TIMEOUT = httpx2.Timeout(30.0, connect=5.0, read=300.0)  # the policy sets the deadline of each call
 TOO_MANY_REQUESTS = 429
+OF_COMPRESSED_BODY = frozenset({b"content-encoding", b"content-length"})  # headers that the decompressed body lacks
 NO_ID = {"jsonrpc": "2.0", "id": None}
 
 logger = logging.getLogger(__name__)
@@ -75,37 +77,65 @@ class ErrorResponses(httpx2.AsyncBaseTransport):
         if int(response.headers.get("content-length", "0")) > LARGEST_MESSAGE:
             await response.aclose()
             return _error_response(TOO_LARGE, "too large")
-        if response.status_code == 404 and "mcp-session-id" in request.headers:
-            await response.aclose()
-            return _error_response(SESSION_UNKNOWN, "session forgotten")
-        is_events = response.headers.get("content-type", "").startswith("text/event-stream")
-        most = math.inf if is_events else LARGEST_MESSAGE  # the SDK limits each event
-        response.stream = _BoundedBody(response.stream, most)
-        return response
+        if "mcp-session-id" in request.headers and response.status_code in (400, 404):
+            return await _without_session(_bounded(response))
+        return _bounded(response)
 
     async def aclose(self) -> None:
         await self.inner.aclose()
+
+
+async def _without_session(response: httpx2.Response) -> httpx2.Response:
+    """The error for a session that the server no longer knows. MCP specifies 404 for it. Servers written after the
+    example of the TypeScript SDK answer 400, with an error that names the session and no request."""
+    if response.status_code != 404:
+        error = _error_without_request(await response.aread())
+        if "session" not in error.lower():
+            return response
+    await response.aclose()
+    return _error_response(SESSION_UNKNOWN, "session forgotten")
+
+
+def _error_without_request(body: bytes) -> str:
+    """The message of a JSON-RPC error that answers no certain request; empty for any other body."""
+    try:
+        document = orjson.loads(body)
+    except ValueError:
+        return ""
+    error = document.get("error") if isinstance(document, dict) and document.get("id") is None else None
+    return str(error.get("message", "")) if isinstance(error, dict) else ""
+
+
+def _bounded(response: httpx2.Response) -> httpx2.Response:
+    """The response with a decompressed and limited body."""
+    is_events = response.headers.get("content-type", "").startswith("text/event-stream")
+    most = math.inf if is_events else LARGEST_MESSAGE  # the SDK limits each event
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in OF_COMPRESSED_BODY]
+    body = _BoundedBody(response, most)
+    return httpx2.Response(response.status_code, headers=headers, stream=body, extensions=response.extensions)
 
 
 class _BoundedBody(httpx2.AsyncByteStream):
-    """A body that ends where the connection breaks or the limit is reached. A truncated body is not a valid message."""
+    """A decompressed body that ends where the connection breaks, where it cannot be decompressed, or where the limit
+    is reached. A truncated body is not a valid message. Lone surrogates are replaced."""
 
-    def __init__(self, inner: Any, most: float) -> None:
-        self.inner, self.most = inner, most
+    def __init__(self, response: httpx2.Response, most: float) -> None:
+        self.response, self.most = response, most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
+        size, surrogates = 0, LoneSurrogates()
         try:
-            async for chunk in self.inner:
+            async for chunk in self.response.aiter_bytes():
                 size += len(chunk)
                 if size > self.most:
                     return
-                yield chunk
-        except httpx2.TransportError:
+                yield surrogates.replaced(chunk)
+            yield surrogates.rest
+        except (httpx2.TransportError, httpx2.DecodingError):
             return
 
     async def aclose(self) -> None:
-        await self.inner.aclose()
+        await self.response.aclose()
 
 
 def _busy_response(headers: httpx2.Headers) -> httpx2.Response:

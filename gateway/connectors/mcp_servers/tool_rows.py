@@ -5,15 +5,16 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
+from simple_history.utils import bulk_create_with_history, bulk_update_with_history
+
 from gateway.catalog.definition_size import definition_tokens
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers.configuration import Server
-from gateway.connectors.mcp_servers.models import LONGEST_TOOL_NAME, McpServer, McpTool
-from gateway.connectors.mcp_servers.names import named
-from gateway.connectors.switch_rows import SwitchRow
+from gateway.connectors.mcp_servers.models import LONGEST_TOOL_NAME, McpTool
 
 Tools = Sequence[Mapping[str, Any]]
 WRITTEN = ("description", "tokens", "reads_only", "enabled", "is_gone")
+AT_ONCE = 200  # rows in one statement
 
 
 def reads_only(tool: Mapping[str, Any]) -> bool:
@@ -38,9 +39,11 @@ def is_on_at_first(server: Server, tool: Mapping[str, Any], *, all_on: bool) -> 
 
 def update(server: Server, tools: Tools, operations: Mapping[str, Operation], *, all_on: bool) -> bool:
     """Stores the server's tools, and returns whether anything has changed. A tool that ops staff have switched on or
-    off stays so. `operations`: by the tool's own name."""
+    off stays so. The history has each state of the other switches, for rollbacks. `operations`: by the tool's own
+    name."""
     stored = {row.name: row for row in McpTool.objects.filter(server=server.name)}
     listed = {name: tool for tool in tools if len(name := str(tool.get("name", ""))) <= LONGEST_TOOL_NAME}
+    was_on = {name: row.enabled for name, row in stored.items()}
     new: list[McpTool] = []
     changed: list[McpTool] = []
     for name, tool in listed.items():
@@ -52,8 +55,11 @@ def update(server: Server, tools: Tools, operations: Mapping[str, Operation], *,
         if row.name not in listed and not row.is_gone:
             row.is_gone = True
             changed.append(row)
-    McpTool.objects.bulk_create(new, batch_size=200)
-    McpTool.objects.bulk_update(changed, WRITTEN, batch_size=200)
+    bulk_create_with_history(new, McpTool, batch_size=AT_ONCE)
+    switched = [row for row in changed if row.enabled != was_on[row.name]]
+    bulk_update_with_history(switched, McpTool, WRITTEN, batch_size=AT_ONCE)
+    others = [row for row in changed if row.enabled == was_on[row.name]]
+    McpTool.objects.bulk_update(others, WRITTEN, batch_size=AT_ONCE)
     return bool(new or changed)
 
 
@@ -64,22 +70,3 @@ def _set_fields(row: McpTool, tool: Mapping[str, Any], operation: Operation | No
     row.tokens = definition_tokens(operation) if operation else 0
     row.reads_only, row.enabled, row.is_gone = reads_only(tool), is_on, False
     return row.pk is None or before != [getattr(row, field) for field in WRITTEN]
-
-
-def switch_rows() -> list[SwitchRow]:
-    """The rows of all servers, with the names that clients see. Queries the database."""
-    rows: dict[str, list[McpTool]] = {}
-    for row in McpTool.objects.filter(is_gone=False).order_by("server", "name"):
-        rows.setdefault(row.server, []).append(row)
-    off = set(McpServer.objects.filter(enabled=False).values_list("name", flat=True))
-    return [
-        SwitchRow(
-            name,
-            row.reads_only,
-            row.tokens,
-            row,
-            has_effect=server not in off,
-        )
-        for server, own in rows.items()
-        for row, name in zip(own, named(server, [row.name for row in own]), strict=True)
-    ]

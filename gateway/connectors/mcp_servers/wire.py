@@ -28,6 +28,16 @@ TOO_DEEP, BUSY = -32093, -32092
 STORED_END_BYTES = 200  # bytes that are stored of each end of a line that is too long
 _OUTCOME = re.compile(rb'"(?:result|error)"')
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+# JSON in runs without lone surrogates, an escape that is incomplete at the end of a chunk, and a lone surrogate.
+_RUN = re.compile(
+    rb"""(?:[^\\]++
+        |\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
+        |\\(?!u[dD][89a-fA-F]|u?[dD]?\Z).)++
+    |(?P<open>\\(?:u(?:[dD](?:[89a-fA-F][0-9a-fA-F]?)?)?)?\Z
+        |\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?\Z)
+    |(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})""",
+    re.DOTALL | re.VERBOSE,
+)
 _ID_FIRST = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d+)')
 _ID_LAST = re.compile(rb'"id"\s*:\s*(\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
 
@@ -110,6 +120,24 @@ def _without_lone_surrogates(line: bytes) -> bytes:
     with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False)
     return _LONE_SURROGATES.sub("\ufffd", text).encode()
+
+
+class LoneSurrogates:
+    """Replaces the escapes of lone surrogates in a JSON that comes in chunks, as `_without_lone_surrogates` does in a
+    line. An escape that is not complete is held back until the next chunk."""
+
+    def __init__(self) -> None:
+        self.rest = b""
+
+    def replaced(self, chunk: bytes) -> bytes:
+        data, self.rest = self.rest + chunk, b""
+        return _RUN.sub(self._kept, data) if b"\\" in data else data
+
+    def _kept(self, match: re.Match[bytes]) -> bytes:
+        if match["open"] is not None:
+            self.rest = match["open"]
+            return b""
+        return b"\\ufffd" if match["lone"] is not None else match[0]
 
 
 def _error_response(line: TruncatedLine, code: int, message: str) -> SessionMessage | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Count, JSONField, Q, QuerySet, Sum, TextField
 from django.forms import ModelForm, Textarea
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -19,6 +19,7 @@ from gateway.connectors.openapi import observed_fields
 from gateway.connectors.openapi.connection_admin import UpstreamApiAdmin
 from gateway.connectors.openapi.importer.forms import OptionalJson
 from gateway.connectors.openapi.importer.import_pages import ImportPages, connection_address
+from gateway.connectors.openapi.importer.import_plan import tool_name_problems
 from gateway.connectors.openapi.models import ImportedApi, ImportedOperation
 from gateway.connectors.openapi.operations import tool_name
 from gateway.connectors.openapi.paging_pages import PagingPages
@@ -123,6 +124,14 @@ class ImportedApiAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # no generi
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}</li>", ((each,) for each in api.warnings)))
 
 
+class OperationForm(ToolSwitchForm):
+    def clean_name(self) -> str:
+        name, api = str(self.cleaned_data["name"]), str(self.instance.api)
+        if problem := next(tool_name_problems(api, {tool_name(api, name): name}), None):
+            raise ValidationError(problem)
+        return name
+
+
 class OperationRow(ToolSwitchForm):
     """A row of the operations list. Its checkboxes have no visible labels, so each gets an aria-label with its tool and
     field."""
@@ -144,7 +153,7 @@ class ImportedOperationAdmin(HistoryAdmin):
     list_per_page = 100
     search_fields = ("name", "key", "title", "description")
     actions = ("forget_what_was_learned",)
-    form = ToolSwitchForm
+    form = OperationForm
     change_list_template = "admin/tool_switches.html"
     change_form_template = "admin/openapi/imported_operation.html"
     readonly_fields = ("tool", "key", "kind", "arguments", "document_says", "recognised_paging", "proposed_fields")

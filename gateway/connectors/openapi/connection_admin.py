@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 
 from gateway.connectors.openapi import upstream_state
-from gateway.connectors.openapi.importer.import_plan import api_name_problem
+from gateway.connectors.openapi.importer.import_plan import api_name_problem, tool_name_problems
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.connectors.openapi.operations import tool_name
 from gateway.connectors.openapi.reachability import testable, try_connection
@@ -91,8 +91,9 @@ class UpstreamApiAdmin(UpstreamAdmin):
         own = ImportedOperation.objects.filter(api__upstream=row.pk, is_gone=False).order_by("name")
         return {tool_name(row.name, each): tool_name(name, each) for each in own.values_list("name", flat=True)}
 
-    def name_problem(self, name: str) -> str | None:
-        return api_name_problem(name)
+    def name_problem(self, row: WithCredential, name: str) -> str | None:
+        tools = dict.fromkeys(self.renamed_tools(row, name).values(), name)
+        return api_name_problem(name) or next(tool_name_problems(row.name, tools), None)
 
     def test_connection(self, request: HttpRequest, row: UpstreamApi) -> Reachability:
         chosen = request.POST.get("tested_with", "")

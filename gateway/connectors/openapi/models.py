@@ -1,6 +1,7 @@
 """Imported APIs: the contents of their documents, and the changes that ops have made."""
 
 import re
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
@@ -45,6 +46,9 @@ class ImportedApi(models.Model):
 
 class ImportedOperation(ToolSwitch):
     """One operation of an imported API. A new import of the document preserves the settings of ops."""
+
+    unique_by = ("api_id", "key")
+    not_in_history = "definition"
 
     api = models.ForeignKey(ImportedApi, models.CASCADE, related_name="operations", editable=False)
     key = models.CharField(max_length=500, editable=False)
@@ -109,7 +113,9 @@ class ImportedOperation(ToolSwitch):
         is_open = operation.kind_is_unknown or (operation.kind is Kind.LIST and operation.paging is None)
         return as_list(operation, DetectedList.from_document(self.listed)) if is_open and self.listed else operation
 
-    def clean(self) -> None:
+    def clean_fields(self, exclude: Collection[str] | None = None) -> None:
+        """Not `clean`, which also rejects fields that a form does not have."""
+        super().clean_fields(exclude=exclude)
         found: dict[str, str] = {}
         for name in ("row_fields", "preview_fields"):
             names = field_selection.names_in(getattr(self, name))
@@ -117,22 +123,24 @@ class ImportedOperation(ToolSwitch):
                 found[name] = f"{wrong!r} is not a field's name. Expected names separated by commas: id, customer.name"
         if self.sections is not None and not are_sections(self.sections):
             found["sections"] = 'Expected an object of lists of names: {"money": ["price", "tax*"]}.'
-        if self.paging and not _is_paging(self.paging):
-            found["paging"] = (
-                "Expected an object such as "
-                '{"style": "offset", "size": "limit", "position": "offset"}. Styles: offset, page, cursor, last_id, '
-                "next_url, link."
-            )
-        if found:
+        if self.paging and (problem := _paging_problem(self.paging)):
+            found["paging"] = problem
+        if found := {name: problem for name, problem in found.items() if name not in (exclude or ())}:
             raise ValidationError(found)
 
 
-def _is_paging(document: Any) -> bool:
+def _paging_problem(setting: Any) -> str:
+    """Why calls would fail with this setting; empty if they would not."""
     try:
-        Paging.from_document(document)
-    except (KeyError, TypeError, ValueError):
-        return False
-    return True
+        paging, rows = Paging.from_document(setting), setting.get("rows", "")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return (
+            'Expected an object such as {"style": "offset", "size": "limit", "position": "offset"}. Styles: offset, '
+            "page, cursor, last_id, next_url, link."
+        )
+    if mistyped := [*paging.mistyped, *([] if isinstance(rows, str) else ["rows"])]:
+        return f"Expected a number for size_default, size_maximum and start, and texts elsewhere: see {mistyped[0]}."
+    return f"The style {paging.style} needs {' and '.join(paging.missing)}." if paging.missing else ""
 
 
 class ImportDraft(models.Model):

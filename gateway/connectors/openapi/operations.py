@@ -107,6 +107,8 @@ def operation_of(row: ImportedOperation, connection: Connection, opened_by: str 
         parameters=spec.parameters,
         shown=spec.shown,
         required=spec.required,
+        takes_long_integers=True,
+        takes_null=spec.takes_null,
         fetch=calling.fetch,
         endpoint=f"/api/v1/tools/{name}",
         tags=(connection.name, *spec.tags),

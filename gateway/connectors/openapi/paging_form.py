@@ -1,12 +1,13 @@
 """The form in which ops staff set and test how upstream pages a list."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from django import forms
 
 from gateway.connectors.openapi.document.description import DocumentedOperation
-from gateway.connectors.openapi.document.paging import PagingStyle
+from gateway.connectors.openapi.document.paging import Paging, PagingStyle
 from gateway.connectors.openapi.importer.forms import OptionalJson
 
 RECOGNISED, NONE = "", "none"
@@ -20,8 +21,10 @@ STYLES = (
     (PagingStyle.NEXT_URL, "By an address in the answer"),
     (PagingStyle.LINK, "By a Link header"),
 )
-POSITIONED = (PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.CURSOR, PagingStyle.LAST_ID)
-FOUND_IN_ANSWER = (PagingStyle.CURSOR, PagingStyle.NEXT_URL)
+MISSING = {
+    "position": "Enter the parameter that sets where a page begins.",
+    "next": "Enter where the answer has it, such as meta.next_cursor.",
+}
 _TEXT = {"class": "vTextField", "autocomplete": "off", "spellcheck": "false"}
 
 
@@ -42,11 +45,15 @@ class PagingForm(forms.Form):
         help_text="0 or 1, if the position is a number.",
     )
     size = _name("Parameter of the number of rows", "Such as limit. Empty: upstream decides.")
+    size_default = forms.IntegerField(
+        required=False, min_value=1, label="Rows per page without it", help_text="A page with fewer rows is the last."
+    )
     size_maximum = forms.IntegerField(required=False, min_value=1, label="Maximum rows per page")
     next = _name("Path of the next cursor or address", "In the answer: meta.next_cursor, links.next.")
     has_more = _name("Path of the flag that more rows follow", "In the answer: has_more.")
     total = _name("Path of the number of all rows", "In the body: meta.total. In a header: header:x-total-count.")
     key = _name("Path of a row's id", "If it is not id: user.id.")
+    backwards = _name("Parameter for rows before an id", "For lists that begin with their newest row: before.")
     rows = _name("Path of the rows", "In the answer: data.items. Empty: as recognised.")
     arguments = OptionalJson(
         required=False,
@@ -62,11 +69,11 @@ class PagingForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        style = cleaned.get("style")
-        if style in POSITIONED and not cleaned.get("position"):
-            self.add_error("position", "Enter the parameter that sets where a page begins.")
-        if style in FOUND_IN_ANSWER and not cleaned.get("next"):
-            self.add_error("next", "Enter where the answer has it, such as meta.next_cursor.")
+        style = cleaned.get("style", RECOGNISED)
+        if style not in (RECOGNISED, NONE):
+            given = {name: cleaned.get(name, "") for name in MISSING}
+            for name in Paging(PagingStyle(style), **given).missing:
+                self.add_error(name, MISSING[name])
         return cleaned
 
     @property
@@ -75,8 +82,8 @@ class PagingForm(forms.Form):
         cleaned = self.cleaned_data
         if cleaned["style"] in (RECOGNISED, NONE):
             return None if cleaned["style"] == RECOGNISED else {}
-        names = ("style", "position", "start", "size", "size_maximum", "next", "has_more", "total", "key", "rows")
-        return {name: cleaned[name] for name in names if cleaned.get(name) not in (None, "")}
+        names = (*(field.name for field in fields(Paging)), "rows")
+        return {name: cleaned[name] for name in names if cleaned[name] not in (None, "")}
 
 
 def initial(setting: Mapping[str, Any] | None, operation: DocumentedOperation) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""Whether an upstream API answers, and its last failure. The state in this process takes precedence, as it
-distinguishes upstream's answers from cached ones. Otherwise the recorded calls of all processes are used."""
+"""Whether an upstream API answers, and its last failure: the latest of this process's state and of the recorded calls
+of all processes. Records are written a little later, and not by tests and probes."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -65,12 +65,15 @@ def state_of(api: UpstreamApi) -> RecordedState:
     failed_at, failure = queries.last_failure(tools, since, "upstream_", REQUEST_REASONS)
     known = upstreams.get(api.name)
     here = known.state() if known else None
-    if here is None or (here.last_success_at is None and here.last_failure_at is None):
+    if here is None:
         return RecordedState(answered_at, failed_at, failure, is_left_alone=False)
     own_failure = _time(here.last_failure_at)
     if own_failure and (failed_at is None or own_failure > failed_at):
         failed_at, failure = own_failure, here.last_failure
-    return RecordedState(_time(here.last_success_at), failed_at, failure, is_left_alone=here.breaker == "open")
+    own_answer = _time(here.last_success_at)
+    if own_answer and (answered_at is None or own_answer > answered_at):
+        answered_at = own_answer
+    return RecordedState(answered_at, failed_at, failure, is_left_alone=here.breaker == "open")
 
 
 def _time(seconds: float | None) -> datetime | None:

@@ -12,6 +12,8 @@ from gateway.access.models import ApiKey
 from gateway.access.project_names import project_names
 from gateway.catalog.catalog import catalogue
 
+MOST = {"days": 36_500, "daily_tokens": 2**31 - 1}  # a century; what the column can hold
+
 
 class Command(BaseCommand):
     help = "Makes, rotates, revokes and lists API keys. A new secret is printed alone on stdout, once, and not stored."
@@ -43,8 +45,7 @@ class Command(BaseCommand):
                 self.revoke(options["name"])
             case "list":
                 for key in ApiKey.objects.all():
-                    state = "revoked" if key.revoked_at else "active"
-                    self.stdout.write(f"{key.name}\t{key.prefix}…\t{state}")
+                    self.stdout.write(f"{key.name}\t{key.prefix}…\t{key.state(timezone.now())[1]}")
 
     def create(self, name: str, fields: dict[str, Any]) -> None:
         try:
@@ -69,9 +70,10 @@ class Command(BaseCommand):
 
 def _fields(options: dict[str, Any]) -> dict[str, Any]:
     """The fields of a new key. Raises CommandError."""
-    for name in ("days", "daily_tokens"):
-        if options[name] is not None and options[name] < 1:
-            raise CommandError(f"--{name.replace('_', '-')} is {options[name]}; expected 1 or more, or leave it out.")
+    for name, most in MOST.items():
+        if options[name] is not None and not 1 <= options[name] <= most:
+            option = f"--{name.replace('_', '-')}"
+            raise CommandError(f"{option} is {options[name]}; expected 1 to {most:,}, or leave it out.")
     catalogue.refresh()
     if unknown := [name for name in options["tool"] if catalogue.find(name) is None]:
         close = nearest(unknown[0], (each.name for each in catalogue))

@@ -8,6 +8,7 @@ from context_protection.configuration.revisions import revisions
 from context_protection.stores import erasure as snapshots
 from context_protection.stores.erasure import Wanted
 from gateway.access.models import ApiKey
+from gateway.mentions import mention_of, plain, reach_of
 from telemetry import erasure
 
 SHORTEST = 3  # characters of a guest's name; a shorter text would match nearly everything
@@ -15,8 +16,9 @@ SHORTEST = 3  # characters of a guest's name; a shorter text would match nearly 
 
 class Command(BaseCommand):
     help = (
-        "Deletes all records, stored arguments and snapshots of a caller, or all stored arguments and snapshots that "
-        "mention a guest. There is no undo. Data that Sluice copies from an upstream must be deleted at the upstream."
+        "Deletes all records, stored arguments and snapshots of a caller, or all stored arguments, snapshots and "
+        "messages of errors that mention a guest. There is no undo. Data that Sluice copies from an upstream must be "
+        "deleted at the upstream."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -45,9 +47,11 @@ class Command(BaseCommand):
             self.stdout.write(f"The key still works: `manage.py apikey revoke {name}` ends that.")
 
     def _guest(self, text: str) -> None:
-        if len(text.strip()) < SHORTEST:
+        if len(plain(text.strip())) < SHORTEST:
             raise CommandError(f"--guest {text!r} is too short; expected at least {SHORTEST} characters.")
-        found, deleted = erasure.forget_text(text.strip()), snapshots.forget(Wanted(text=text.strip()))
+        is_mention, reach = mention_of(text.strip()), reach_of(text.strip())
+        found = erasure.forget_mentions(is_mention)
+        deleted = snapshots.forget(Wanted(is_mention=is_mention, reach=reach))
         self.stdout.write(
             f"Deleted where {text.strip()!r} is mentioned: {found.arguments:,} stored arguments, {deleted:,} "
             f"snapshots, and the messages of {found.records:,} records."

@@ -185,6 +185,8 @@ def _advice(scope: BudgetScope, calls: int | None, share: float | None, advised:
         return Cell(wording.NOTHING)
     if calls < FEWEST:
         return Cell(f"too few calls ({FEWEST} needed)")
-    if advised is not None and advised.budget is not None:
-        return Cell(f"{advised.budget:,} tokens", f"{link_to(scope)}{advised.query}")
-    return Cell("fits" if share is not None and share <= FITS else "filters, not a budget")
+    if share is not None and share <= FITS:
+        return Cell("fits")
+    if advised is None:
+        return Cell(wording.NOTHING)
+    return Cell(advised.outcome, f"{link_to(scope)}{advised.query}" if advised.budget is not None else "")

@@ -20,7 +20,7 @@ from context_protection.reasons import LONGEST_REASON, REASON, reason_in
 from gateway.staff.budgets import scopes, storage
 from gateway.staff.budgets.as_rollout import ADD_ROLLOUT, new_rollout
 from gateway.staff.budgets.form import BudgetForm
-from gateway.staff.budgets.proposal import proposed
+from gateway.staff.budgets.proposal import MOST_DIGITS, proposed
 from gateway.staff.budgets.real_call import READ, real_call
 from gateway.staff.budgets.settings_table import concerns, groups_of
 from gateway.staff.history.change_list import SEE as SEE_HISTORY
@@ -101,7 +101,7 @@ def _form(request: HttpRequest, scope: BudgetScope, posted: Any) -> BudgetForm:
 
 def _opened_at(request: HttpRequest) -> int:
     text = request.POST.get("version", "")
-    return int(text) if text.isdecimal() else 0
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else 0
 
 
 def _after(request: HttpRequest, scope: BudgetScope, saved: storage.SavedBudget) -> HttpResponse:

@@ -6,6 +6,7 @@ from typing import Any
 from context_protection.core.policy import SETTINGS
 
 SWITCHES = {"True": True, "False": False}  # as an address writes them
+MOST_DIGITS = 12  # of a number that can be valid
 
 
 def proposed(query: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -17,4 +18,5 @@ def proposed(query: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]
 def _read(name: str, text: str) -> Any:
     if SETTINGS[name].value_type is bool:
         return SWITCHES.get(text, text)
-    return int(text) if SETTINGS[name].value_type is int and text.isdecimal() else text
+    is_number = SETTINGS[name].value_type is int and text.isdecimal() and len(text) <= MOST_DIGITS
+    return int(text) if is_number else text

@@ -18,7 +18,9 @@ def link_to(scope: BudgetScope) -> str:
 
 
 def scope_at(name: str, caller: str) -> BudgetScope | None:
-    """None if there is no such tool or connector."""
+    """None if there is no such tool or connector, or if no key can have the name `caller`."""
+    if "\0" in caller:  # Postgres stores no NUL
+        return None
     if name == ANY:
         return BudgetScope(caller=caller)
     if name.startswith(CONNECTOR):

@@ -8,7 +8,7 @@ from django.forms import BoundField
 from context_protection.admin import unit_of
 from context_protection.core.policy import SETTINGS, Kind, Policy
 from context_protection.core.scopes import Breadth, BudgetScope
-from context_protection.core.setting import Setting, SettingGroup
+from context_protection.core.setting import Layer, Setting, SettingGroup
 from context_protection.layers.budgets import Budgets
 from context_protection.layers.declarations import declared
 from gateway.staff.budgets.form import BudgetForm
@@ -132,11 +132,13 @@ def label_of(setting: Setting) -> str:
 
 
 def _reach(name: str, scope: BudgetScope, budgets: Budgets, tools: Sequence[str]) -> str:
-    """How many of the tools a new value changes: those with a stronger budget keep their value. Empty for one tool."""
+    """How many of the tools a new value changes: those with a stronger budget of the admin keep their value. Empty for
+    one tool."""
     if scope.breadth is Breadth.OPERATION or not tools:
         return ""
-    sources = [budgets.source(BudgetScope(tool, caller=scope.caller), name).scope for tool in tools]
-    changed = sum(each is None or each.rank <= scope.rank for each in sources)
+    sources = [budgets.source(BudgetScope(tool, caller=scope.caller), name) for tool in tools]
+    others = [each.scope for each in sources if each.layer is Layer.ADMIN and each.scope is not None]
+    changed = len(tools) - sum(each.rank > scope.rank for each in others)
     if changed == len(tools):
         return f"all {changed} tools"
     return f"{changed} of {len(tools)} tools; the others have their own"

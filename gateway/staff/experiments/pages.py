@@ -240,7 +240,7 @@ def _sentence(found: Experiment, known: ExperimentReport | None) -> str:
         return f"{state} Too early: {callers} callers so far, both arms need {ENOUGH_CALLERS}."
     if main.word is MeasureWord.UNCLEAR:
         return f"{state} No clear difference in {main.title}."
-    return f"{state} {main.title.capitalize()} are {main.word} with protection."
+    return f"{state} {main.title.capitalize()}: {main.word} with protection."
 
 
 def _shadow_sentence(found: Experiment, known: ShadowReport | None) -> str:

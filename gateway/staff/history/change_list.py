@@ -1,13 +1,11 @@
 """The page of all changes: who changed what, when, from what to what, and why."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from urllib.parse import urlencode
+from datetime import UTC
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 
 from context_protection.configuration.changes import ABSENT, value_in_words
@@ -15,13 +13,13 @@ from telemetry import wording
 from telemetry.models import Event
 from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
+from telemetry.pages.ranges import read_moment
 from telemetry.pages.shell import page, show
 
 SEE = "telemetry.view_event"
 CHANGES = (Event.EventKind.CHANGE, Event.EventKind.DEPLOYMENT)
 SHOWN = 50
 FILTERS = {"object": "subject", "who": "actor", "setting": "summary"}  # the column that each input searches
-LONGEST_FILTER = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +46,11 @@ class ChangePage:
     all_in_range: int  # the number of changes without the filters; 0 if no filter is set
 
 
-@page(needs=SEE, default_range="7d")
+@page(needs=SEE, default_range="7d", own=tuple(FILTERS))
 @require_safe
 def history(request: HttpRequest, address: Address) -> HttpResponseBase:
-    given = {name: request.GET.get(name, "").replace("\0", "")[:LONGEST_FILTER].strip() for name in FILTERS}
-    panel = guarded("History", lambda: _page(request, address, given))
+    given = {name: address.get(name).strip() for name in FILTERS}
+    panel = guarded("History", lambda: _page(address, given))
     return show(
         request,
         address,
@@ -64,21 +62,21 @@ def history(request: HttpRequest, address: Address) -> HttpResponseBase:
         panel=panel,
         given=given,
         is_filtered=any(given.values()),
-        this=reverse("history:history"),
+        form=[pair for pair in address.hidden if pair[0] not in (*FILTERS, "cursor")],
+        unfiltered=address.link(**dict.fromkeys(FILTERS)),
         undo=_undo(request.GET.get("undo", "")),
     )
 
 
-def _page(request: HttpRequest, address: Address, given: dict[str, str]) -> ChangePage:
+def _page(address: Address, given: dict[str, str]) -> ChangePage:
     since, until = address.span
     everything = Event.objects.filter(kind__in=CHANGES, at__gte=since, at__lt=until)
     found = everything.filter(*(Q(**{f"{FILTERS[name]}__icontains": text}) for name, text in given.items() if text))
-    rows = list(_after(found, request.GET.get("before", ""))[: SHOWN + 1])
+    rows = list(_after(found, address.get("cursor"))[: SHOWN + 1])
     older = ""
     if len(rows) > SHOWN:
         last = rows[SHOWN - 1]
-        place = {"range": address.range or "", **given, "before": f"{last.at.isoformat()}~{last.pk}"}
-        older = f"?{urlencode({name: value for name, value in place.items() if value})}"
+        older = address.link(cursor=f"{last.at.isoformat()}~{last.pk}")
     return ChangePage(tuple(map(row_of, rows[:SHOWN])), older, everything.count() if any(given.values()) else 0)
 
 
@@ -86,18 +84,10 @@ def _after(found: QuerySet[Event], place: str) -> QuerySet[Event]:
     """The events older than the last row of the previous page, which `place` names. All events if `place` cannot be
     read."""
     at, _, pk = place.partition("~")
-    moment = _moment(at)
+    moment = read_moment(at, UTC)
     if moment is None or not pk.isdecimal():
         return found
     return found.filter(Q(at__lt=moment) | Q(at=moment, pk__lt=int(pk)))
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        return None
-    return moment if moment is not None and moment.tzinfo is not None else None
 
 
 def row_of(event: Event) -> ChangeRow:

@@ -1,7 +1,6 @@
 """The page of one change: before, after and now, its reason, its effect on calls, and a link to undo it."""
 
 from datetime import timedelta
-from typing import Any
 from urllib.parse import urlencode
 
 from django.apps import apps
@@ -13,16 +12,18 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from context_protection.configuration.changes import SECRETS, difference, value_in_words
+from context_protection.core.scopes import BudgetScope
+from context_protection.models import TokenBudget
 from gateway.staff.history.change_list import CHANGES, SEE, row_of, sentence_of
 from gateway.staff.history.effect import effect
+from gateway.staff.preview.effect import selection_of
 from telemetry.models import Event
 from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
 from telemetry.queries.selection import Selection
 
-# How the calls that a change concerns are selected, by the kind of its object.
-DIMENSION_OF = {"budget": "tool", "key": "key", "upstream": "upstream"}
+DIMENSION_OF = {"key": "key", "upstream": "upstream"}  # the dimension that selects the calls of an object, by its kind
 GONE = "deleted"
 
 
@@ -48,7 +49,7 @@ def change(request: HttpRequest, address: Address, number: int) -> HttpResponseB
         ],
         effect=guarded("Effect", lambda: effect(event.at, _selection(event))),
         object_link=_object_link(instance),
-        rollback=_rollback(event),
+        rollback=_rollback(event, instance),
     )
 
 
@@ -66,7 +67,9 @@ def _now(instance: models.Model | None, name: str) -> str:
         return GONE
     if name in SECRETS.values() or not hasattr(instance, name):
         return "–"
-    return difference(name, None, getattr(instance, name))[2]
+    value = getattr(instance, name)
+    now = ", ".join(map(str, value.all())) if isinstance(value, models.Manager) else value
+    return difference(name, None, now)[2]
 
 
 def _object_link(instance: models.Model | None) -> str:
@@ -80,14 +83,27 @@ def _object_link(instance: models.Model | None) -> str:
 
 
 def _selection(event: Event) -> Selection:
+    """The calls that the change concerns: those that the budget is for, those of the key or upstream, or else all."""
+    if (scope := _scope(event)) is not None:
+        return selection_of(scope)
     dimension = DIMENSION_OF.get(event.subject_type)
-    concerned: dict[str, Any] = {dimension: (event.subject,)} if dimension else {}
-    return Selection.of(concerned) if dimension and event.subject != "All operations" else Selection()
+    return Selection.of({dimension: (event.subject,)}) if dimension else Selection()
 
 
-def _rollback(event: Event) -> str:
-    """The link to the plan that undoes this change; "" if it changed no object."""
-    if not event.object:
+def _scope(event: Event) -> BudgetScope | None:
+    """The scope that the budget had after the change, or before it was deleted. None for other objects."""
+    label, _, key = event.object.partition(":")
+    if label != TokenBudget._meta.label_lower:
+        return None
+    version = TokenBudget.history.filter(id=key, history_date__lte=event.at).first()
+    return version.instance.scope if version is not None else None
+
+
+def _rollback(event: Event, instance: models.Model | None) -> str:
+    """The link to the plan that undoes this change; "" if it changed no object, or only what no history has."""
+    unversioned = {each.name for each in instance._meta.many_to_many} if instance else set()
+    changed = {name for name, _, _ in event.differences}
+    if not event.object or (changed and changed <= unversioned):
         return ""
     before = event.at - timedelta(microseconds=1)
     return f"{reverse('history:rollback')}?{urlencode({'moment': before.isoformat(), 'object': event.object})}"

@@ -18,6 +18,7 @@ from gateway.staff.history.change_list import SEE
 from gateway.staff.history.rollback import RollbackPlan, RollbackRefused
 from telemetry import wording
 from telemetry.pages.address import Address
+from telemetry.pages.ranges import YEARS
 from telemetry.pages.shell import page, show
 
 PLAN_IS_STALE = "The configuration has changed since you saw this plan. Here is the new one."
@@ -40,6 +41,8 @@ class MomentForm(forms.Form):
 
     def clean_moment(self) -> datetime:
         moment: datetime = self.cleaned_data["moment"]
+        if moment.year < min(YEARS):
+            raise forms.ValidationError(self.fields["moment"].error_messages["invalid"])
         if moment >= timezone.now():
             raise forms.ValidationError("This moment is in the future. Choose one in the past.")
         return moment

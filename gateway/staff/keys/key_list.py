@@ -1,7 +1,8 @@
 """The list of keys: who has them, what they may use, what they used today, and when they end."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import reverse
@@ -17,9 +18,7 @@ from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.tables import Cell, Table, TableColumn, table
-from telemetry.states import State
 
-SOON = timedelta(days=7)  # a key that ends within this time "expires soon"
 COLUMNS = (
     TableColumn("key", "Key", is_number=False),
     TableColumn("state", "State", is_number=False),
@@ -33,26 +32,36 @@ COLUMNS = (
 ACTIONS = (TableColumn("rotate", "Rotate", is_number=False), TableColumn("revoke", "Revoke", is_number=False))
 
 
-@page(needs=SEE)
+@dataclass(frozen=True, slots=True)
+class KeyFigures:
+    """Today's figures by the key's name. `of_quotas`: the tokens that count towards a quota, for keys that have one."""
+
+    all_calls: Mapping[str, CallFigures]
+    of_quotas: Mapping[str, int]
+
+
+@page(needs=SEE, own=("state",))
 @require_safe
 def keys(request: HttpRequest, address: Address) -> HttpResponseBase:
-    is_revoked = request.GET.get("state") == "revoked"
+    is_revoked = address.get("state") == "revoked"
     stored = ApiKey.objects.filter(revoked_at__isnull=not is_revoked).prefetch_related("tool_sets")
-    count = ApiKey.objects.filter(revoked_at=None).count()
     may_change = request.user.has_perm("access.change_apikey")
     found = list(usage.with_last_use(stored))
-    figures = guarded("Figures", lambda: usage.today(timezone.now()))
+    figures = guarded(
+        "Figures", lambda: KeyFigures(usage.today(timezone.now()), usage.of_quotas(found, timezone.now()))
+    )
+    counts = ApiKey.objects.counts(timezone.now())
     return show(
         request,
         address,
         "keys/keys.html",
         title="Keys",
-        sentence=_sentence(count),
+        sentence=_sentence(counts["valid"]),
         has_comparison=False,
         table=_table(address, found, figures.content, may_change=may_change and not is_revoked),
         failure=figures.failure,
-        active=count,
-        revoked=ApiKey.objects.exclude(revoked_at=None).count(),
+        not_revoked=counts["not_revoked"],
+        revoked=counts["revoked"],
         is_revoked=is_revoked,
         may_add=request.user.has_perm("access.add_apikey"),
     )
@@ -64,9 +73,7 @@ def _sentence(count: int) -> str:
     return f"{wording.plural(count, 'key')} can call. Days begin at midnight UTC."
 
 
-def _table(
-    address: Address, found: list[ApiKey], figures: Mapping[str, CallFigures] | None, *, may_change: bool
-) -> Table:
+def _table(address: Address, found: list[ApiKey], figures: KeyFigures | None, *, may_change: bool) -> Table:
     now = timezone.now()
     rows = [[*_row(key, figures, now), *(_actions(key) if may_change else ())] for key in found]
     columns = (*COLUMNS, *(ACTIONS if may_change else ()))
@@ -74,9 +81,9 @@ def _table(
     return table(address, key="keys", title="Keys", columns=columns, rows=rows, sort="key", empty=empty)
 
 
-def _row(key: ApiKey, figures: Mapping[str, CallFigures] | None, now: datetime) -> list[Cell]:
-    used = None if figures is None else figures.get(key.name, usage.NOTHING)
-    state, words = state_of(key, now)
+def _row(key: ApiKey, figures: KeyFigures | None, now: datetime) -> list[Cell]:
+    used = None if figures is None else figures.all_calls.get(key.name, usage.NOTHING)
+    state, words = key.state(now)
     last = key.last_used  # type: ignore[attr-defined]
     return [
         Cell(key.name, reverse("admin:access_apikey_change", args=[key.pk]), is_code=True),
@@ -84,20 +91,21 @@ def _row(key: ApiKey, figures: Mapping[str, CallFigures] | None, now: datetime) 
         Cell(key.owner or wording.NOTHING),
         Cell(may_use(key)),
         Cell(wording.whole(used.calls if used else None), value=used.calls if used else None),
-        _tokens(key, used),
+        _tokens(key, figures),
         Cell(wording.moment(last) if last else "never", value=last),
         Cell(wording.minute(key.expires_at) if key.expires_at else "never", value=key.expires_at),
     ]
 
 
-def _tokens(key: ApiKey, used: CallFigures | None) -> Cell:
-    if used is None:
+def _tokens(key: ApiKey, figures: KeyFigures | None) -> Cell:
+    if figures is None:
         return Cell(wording.NOTHING)
-    sent = used.tokens_sent
     if not key.daily_tokens:
+        sent = figures.all_calls.get(key.name, usage.NOTHING).tokens_sent
         return Cell(wording.whole(sent), value=sent)
-    words = f"{wording.whole(sent)} of {wording.whole(key.daily_tokens)}"
-    return Cell(words, value=sent, bar=sent / key.daily_tokens)
+    counted = figures.of_quotas.get(key.name, 0)
+    words = f"{wording.whole(counted)} of {wording.whole(key.daily_tokens)}"
+    return Cell(words, value=counted, bar=counted / key.daily_tokens)
 
 
 def _actions(key: ApiKey) -> tuple[Cell, Cell]:
@@ -105,18 +113,6 @@ def _actions(key: ApiKey) -> tuple[Cell, Cell]:
         Cell("Rotate…", reverse("keys:rotate", args=[key.pk])),
         Cell("Revoke…", reverse("keys:revoke", args=[key.pk])),
     )
-
-
-def state_of(key: ApiKey, now: datetime) -> tuple[State, str]:
-    if key.revoked_at is not None:
-        return State.NO_DATA, f"revoked {wording.minute(key.revoked_at)}"
-    if key.expires_at is not None and key.expires_at <= now:
-        return State.DOWN, "expired"
-    if key.expires_at is not None and key.expires_at <= now + SOON:
-        return State.DEGRADED, "expires soon"
-    if key.previous_until is not None and key.previous_until > now:
-        return State.OK, f"active; the old secret too until {wording.minute(key.previous_until)}"
-    return State.OK, "active"
 
 
 def may_use(key: ApiKey) -> str:

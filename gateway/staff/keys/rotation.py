@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from context_protection.reasons import LONGEST_REASON, give_reason, reason_in
@@ -20,6 +21,7 @@ def rotate(request: HttpRequest, address: Address, key_number: int) -> HttpRespo
     if request.method == "POST":
         give_reason(key, reason_in(request.POST))
         return secret_page(request, key, key.rotate())
+    still_works = key.old_secret_until(timezone.now())
     hours = int(ROTATION.total_seconds() // 3600)
     return show(
         request,
@@ -29,7 +31,7 @@ def rotate(request: HttpRequest, address: Address, key_number: int) -> HttpRespo
         sentence=f"It gets a new secret, which is shown once. The old one, {key.prefix}…, works for {hours} hours.",
         has_comparison=False,
         has_recorder_notes=False,
-        warning="The secret from before the last rotation stops working now." if key.previous_digest else "",
+        warning="The secret from before the last rotation stops working now." if still_works else "",
         do="Rotate",
         longest=LONGEST_REASON,
     )

@@ -1,11 +1,12 @@
 """What keys have used, from telemetry."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from gateway.access.models import ApiKey
+from gateway.access.quota_totals import recorded_totals
 from telemetry import queries
 from telemetry.call_figures import CallFigures
 from telemetry.models import TelemetryRecord
@@ -15,17 +16,21 @@ NOTHING = CallFigures()
 
 
 def with_last_use(keys: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-    """Each key with `last_used`, in the same query. It is None if no call is stored."""
-    calls = TelemetryRecord.objects.filter(caller=OuterRef("name")).order_by("-created_at")
+    """Each key with `last_used`, in the same query. It is None if no call of a client is stored."""
+    calls = TelemetryRecord.objects.in_figures().filter(caller=OuterRef("name")).order_by("-created_at")
     return keys.annotate(last_used=Subquery(calls.values("created_at")[:1]))
 
 
 def today(now: datetime) -> Mapping[str, CallFigures]:
     """Key name → its figures since midnight UTC, from the rollups and the newest calls."""
-    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    span = Span.of(midnight, now + timedelta(seconds=1))
+    span = Span.of(_midnight(now), now + timedelta(seconds=1))
     found = queries.groups(span, by=("key",), at_most=100_000, wanted=queries.SUMS)
     return {str(group.values[0]): group.figures for group in found}
+
+
+def of_quotas(keys: Iterable[ApiKey], now: datetime) -> Mapping[str, int]:
+    """Name → the tokens that count towards the quota today, of the keys that have one: errors do not count."""
+    return recorded_totals({key.name: key.name for key in keys if key.daily_tokens}, _midnight(now))
 
 
 def by_day(name: str, now: datetime, days: int = 7) -> list[tuple[str, int]]:
@@ -41,3 +46,7 @@ def by_day(name: str, now: datetime, days: int = 7) -> list[tuple[str, int]]:
 def last_24_hours(name: str, now: datetime) -> CallFigures:
     span = Span.of(now - timedelta(hours=24), now)
     return queries.totals(span, Selection.of({"key": [name]}), wanted=queries.COUNTS)
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)

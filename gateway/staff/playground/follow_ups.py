@@ -22,17 +22,14 @@ class FollowUp:
 
 
 def follow_ups(tool: str, body: str) -> list[FollowUp]:
-    """The follow-ups of an answer over MCP. Templates for many calls are left out, because they need a value first."""
+    """The follow-ups of an answer over MCP. Leaves out `each` of a page, a template that needs a row's key first."""
     try:
         document = json.loads(body)
     except ValueError:
         return []
     if not isinstance(document, dict):
         return []
-    found = _of_answer(tool, document)
-    return list(
-        {(each.tool, each.as_json): each for each in found if "{" not in json.dumps(each.arguments)[1:]}.values()
-    )[:MOST]
+    return list({(each.tool, each.as_json): each for each in _of_answer(tool, document)}.values())[:MOST]
 
 
 def _of_answer(tool: str, document: Mapping[str, Any]) -> Iterator[FollowUp]:

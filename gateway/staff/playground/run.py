@@ -61,10 +61,10 @@ class PlaygroundRun:
 
     @property
     def saved(self) -> str:
-        """The change of tokens, such as −99.5%; "" if nothing was saved."""
+        """The share of the tokens that was saved, such as "99.5% saved"; "" if none was."""
         if self.raw is None or self.raw.claude_tokens <= self.answer.claude_tokens:
             return ""
-        return f"{wording.MINUS}{wording.share(1 - self.answer.claude_tokens / self.raw.claude_tokens)}"
+        return f"{wording.share(1 - self.answer.claude_tokens / self.raw.claude_tokens)} saved"
 
     @property
     def took(self) -> str:

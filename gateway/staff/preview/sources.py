@@ -25,7 +25,7 @@ from gateway.dispatch import configuration, errors, hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.request import PreparedCall, prepare
 from gateway.staff.preview.answers import PreviewSource
-from gateway.upstreams import usage, waits
+from gateway.upstreams import usage
 
 LONGEST_PASTED = 2_000_000  # characters
 AGGREGATE = "aggregate"
@@ -83,7 +83,7 @@ def _fetched(prepared: PreparedCall) -> Payload | NativeResult:
         except TimeoutError:
             raise errors.too_slow(seconds) from None
 
-    with usage.one_call(), waits.one_call():
+    with usage.one_call():
         result = async_to_sync(fetch)()
     payload = result.payload if isinstance(result, Fetched) else result
     if isinstance(payload, PagedRows):

@@ -56,6 +56,7 @@ class RolloutAction:
     message: str
 
 
+ENDED = "Done. The values are budgets now, for all callers."  # after the last step
 ACTIONS: Mapping[str, RolloutAction] = {
     "start": RolloutAction("Start", (RolloutState.DRAFT,), steps.start, "Started."),
     "pause": RolloutAction("Pause", (RolloutState.RUNNING,), steps.pause, "Paused. Callers keep their values."),
@@ -156,8 +157,8 @@ def act(request: HttpRequest, address: Address, name: str, action: str) -> HttpR
         messages.error(request, REASON_NEEDED)
         return back
     try:
-        chosen.run(found.pk, reason)
-        messages.success(request, chosen.message)
+        changed = chosen.run(found.pk, reason)
+        messages.success(request, ENDED if changed.state == RolloutState.DONE else chosen.message)
     except steps.StepRefused as refused:
         messages.error(request, str(refused))
     except ValidationError as error:

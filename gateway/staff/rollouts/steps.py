@@ -1,10 +1,9 @@
 """The actions on a rollout: start, pause, resume, the next step, abort, roll back. The history stores their reasons."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from context_protection.models import TokenBudget
@@ -19,6 +18,7 @@ class StepRefused(Exception):
 
 
 def start(pk: int, reason: str) -> Rollout:
+    """Raises ValidationError for values that contradict other settings: no call would have them."""
     return _change(pk, reason, (RolloutState.DRAFT,), _begin)
 
 
@@ -71,6 +71,8 @@ def _to(rollout: Rollout, state: RolloutState) -> None:
 
 
 def _begin(rollout: Rollout, now: datetime) -> None:
+    for budget in _budgets(rollout):
+        budget.full_clean()
     rollout.state, rollout.step = RolloutState.RUNNING, 0
     _enter(rollout, now)
 
@@ -92,17 +94,22 @@ def _enter(rollout: Rollout, now: datetime) -> None:
 
 def active_callers() -> list[str]:
     """The names of all keys that can call."""
-    valid = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
-    return list(ApiKey.objects.filter(valid, revoked_at=None).values_list("name", flat=True))
+    return list(ApiKey.objects.valid(timezone.now()).values_list("name", flat=True))
 
 
 def _finish(rollout: Rollout) -> None:
-    """The values become a budget for each of the rollout's patterns."""
-    for pattern in rollout.patterns or ("",):
-        budget, _ = TokenBudget.objects.get_or_create(operation=pattern, connector="", caller="")
-        for name, value in rollout.values.items():
-            setattr(budget, name, value)
+    for budget in _budgets(rollout):
         give_reason(budget, f"rollout {rollout} is done")
         budget.full_clean()
         budget.save()
     rollout.state = RolloutState.DONE
+
+
+def _budgets(rollout: Rollout) -> Iterator[TokenBudget]:
+    """The budget of each of the rollout's patterns with its values, not saved."""
+    for pattern in rollout.patterns or ("",):
+        scope = {"operation": pattern, "connector": "", "caller": ""}
+        budget = TokenBudget.objects.filter(**scope).first() or TokenBudget(**scope)
+        for name, value in rollout.values.items():
+            setattr(budget, name, value)
+        yield budget

@@ -165,7 +165,7 @@ def _question(plan: SwitchPlan, listed: ListEffect) -> str:
 
 def _tools_table(address: Address, plan: SwitchPlan, month: MonthFigures | None) -> Table:
     rows = [_tool_cells(change, tool, month) for change in plan.changes for tool in change.tools]
-    return table(address, key="switched", title="What is switched", columns=TOOLS, rows=rows)
+    return table(address, key="switched", title="What is switched", columns=TOOLS, rows=rows, is_whole=True)
 
 
 def _tool_cells(change: SwitchChange, tool: ToolEntry, month: MonthFigures | None) -> list[Cell]:
@@ -184,7 +184,9 @@ def _tool_cells(change: SwitchChange, tool: ToolEntry, month: MonthFigures | Non
 def _keys_table(address: Address, effects: Sequence[KeyEffect]) -> Table:
     rows = [_key_cells(each) for each in effects]
     empty = "No key sees a difference."
-    return table(address, key="keys", title="Who sees it", columns=KEYS, rows=rows, empty=empty, note=KEYS_NOTE)
+    return table(
+        address, key="keys", title="Who sees it", columns=KEYS, rows=rows, empty=empty, note=KEYS_NOTE, is_whole=True
+    )
 
 
 def _key_cells(effect: KeyEffect) -> list[Cell]:

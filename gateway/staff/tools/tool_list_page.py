@@ -29,7 +29,7 @@ from telemetry.pages.address import Address
 from telemetry.pages.panels import guarded
 from telemetry.pages.replay_offers import REPLAY
 from telemetry.pages.shell import page, show
-from telemetry.pages.tables import SHOWN, Cell, Table, TableColumn, Tick, table
+from telemetry.pages.tables import Cell, Table, TableColumn, Tick, table
 from telemetry.queries import Span
 from telemetry.states import State
 
@@ -164,7 +164,7 @@ def _tick(switch: ToolSwitch, name: str, draft: SwitchDraft) -> Tick:
 
 
 def _ticks(shown: Table) -> set[str]:
-    return {cell.tick.value for row in shown.rows[:SHOWN] for cell in row if cell.tick is not None}
+    return {cell.tick.value for row in shown.shown for _, cell in row if cell.tick is not None}
 
 
 # -- Figures ----------------------------------------------------------------------------------------
@@ -220,6 +220,7 @@ def _table(
         sort="-tokens",
         note="Definitions are sent with every conversation. Use is the average of 30 days, or since the first call.",
         empty="No tool matches. Try a part of a name, a connector, reads, writes, on or off.",
+        is_exported=True,
     )
 
 

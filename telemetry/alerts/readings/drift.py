@@ -11,7 +11,7 @@ from telemetry import audits
 from telemetry.alerts import words
 from telemetry.alerts.conditions import Reading, RuleCondition
 
-NEWEST = 50  # audits that are used per class
+NEWEST = 50  # audits that are used per class, or as many as the rule needs
 NAMED_CLASSES = 5
 
 
@@ -36,7 +36,7 @@ def measured(minimum: int) -> list[Drift]:
     """Every class with at least `minimum` audits, the one with the largest error first."""
     found = []
     for text_class in audits.classes():
-        newest = audits.figures(audits.newest_of_class(text_class, NEWEST))
+        newest = audits.figures(audits.newest_of_class(text_class, max(NEWEST, minimum)))
         if newest.count >= minimum and newest.claude_ratio is not None:
             found.append(Drift(text_class, newest.claude_ratio, newest.count))
     return sorted(found, key=lambda drift: -drift.off)
@@ -55,6 +55,8 @@ def reading(seen: Sequence[Drift], condition: RuleCondition) -> Reading:
 
 
 def _sentence(seen: Sequence[Drift], condition: RuleCondition) -> str:
+    if not seen:
+        return f"Fewer than {max(1, condition.minimum):,} full counts per class: nothing to judge."
     limit = words.amount(condition.limit, condition.declared.unit)
     off = [drift for drift in seen if drift.off > condition.recovery]
     if not off:

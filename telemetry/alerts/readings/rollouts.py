@@ -1,8 +1,9 @@
-"""The rule on rollouts that were rolled back by their guardrails. It fires for an hour, so that somebody sees it."""
+"""The rule on rollouts that were rolled back by their guardrails. It fires for its window, so that somebody sees it."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
+from telemetry.alerts import words
 from telemetry.alerts.conditions import Reading, RuleCondition
 from telemetry.models import Event
 
@@ -18,13 +19,14 @@ def read(condition: RuleCondition, now: datetime) -> Sequence[Reading]:
         at__lte=now,
     )
     newest = found.first()
+    nothing = f"No rollout was rolled back for {words.span(condition.window)}."
     return [
         Reading(
             subject="",
             value=1.0 if newest else 0.0,
             limit=condition.limit,
             recovery=condition.recovery,
-            message=f"{newest.subject}: {newest.reason}" if newest else "No rollout was rolled back in the last hour.",
+            message=f"{newest.subject}: {newest.reason}" if newest else nothing,
             sample=found.count(),
             affected=found.count(),
         )

@@ -156,7 +156,8 @@ def test_a_handle_that_nothing_is_known_of(snapshots: Snapshots):
             "parameter": "handle",
             "value": "A" * 16,
             "expected": "the resultHandle of an answer that the same key received",
-            "suggestion": "Call the list whose rows you want to examine, and set handle to its meta.resultHandle.",
+            "suggestion": "Call the list whose rows you want to examine with format=handle, and set handle to its "
+            "meta.resultHandle.",
         },
     }
 

@@ -125,6 +125,42 @@ def test_a_mistyped_name_is_answered_with_the_nearest():
     assert refused.value.suggestion == "Set fields to checkInDate."
 
 
+@pytest.mark.parametrize(
+    ("record", "fields"), [({"a,b": 3}, "a,b"), ({"[a]": 3}, "[a]"), ({" a": 3}, " a,b"), ({"[a": 3}, "a")]
+)
+def test_an_error_offers_no_name_that_fields_cannot_name(record: dict[str, Any], fields: str):
+    with pytest.raises(InvalidArgument) as refused:
+        field_selection.resolved(field_selection.split(fields), [record], ANY)
+    assert refused.value.suggestion == "Set fields to all, or choose from those listed."
+    assert refused.value.expected.startswith("all, or any of: other; a.b for a field within a")
+
+
+ALIASES = Shape(
+    aliases=(Field("price.basePrice", "price"), Field("price.total", "total"), Field("a.x", "x"), Field("a.c", "y"))
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("price", {"price": 120}),
+        ("price.basePrice", {"price": {"basePrice": 120}}),
+        ("price.basePrice,price.total", {"price": {"basePrice": 120, "total": 150}}),
+        ("price,price.basePrice", {"price": 120, "price.basePrice": 120}),
+        ("price.basePrice,price", {"price": 120, "price.basePrice": 120}),
+        ("a.x,a.b", {"a": {"x": 9, "b": 1}}),
+        ("a.b,a.x", {"a": {"x": 9, "b": 1}}),
+        ("a,a.x", {"a": {"b": 1, "c": 2, "x": 9}}),
+        ("a,a.c", {"a": {"b": 1, "c": 2}, "a.c": 8}),
+    ],
+)
+def test_a_canonical_name_with_a_dot_and_other_values_under_its_first_name_are_all_given(
+    fields: str, expected: dict[str, Any]
+):
+    record = {"price": 120, "total": 150, "x": 9, "y": 8, "a": {"b": 1, "c": 2}}
+    assert field_selection.selected(record, field_selection.split(fields), ALIASES).value == expected
+
+
 def test_a_path_keeps_its_place_among_the_asked_names():
     record = {"lines": [{"name": "tax", "n": 1}], "id": 7}
     assert list(field_selection.selected(record, ["id", "lines.*.name"], ANY).value) == ["id", "lines"]

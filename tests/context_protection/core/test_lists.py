@@ -12,12 +12,13 @@ from context_protection.core.fields import Field
 from context_protection.core.payloads import AnswerRequest, Envelope
 from context_protection.core.policy import ListFormat, Policy, RulerName
 from context_protection.core.protect import protect
-from context_protection.core.rows import MemoryRows
+from context_protection.core.rows import Loaded, MemoryRows
 from context_protection.core.shapes import Shape
 from tests import crawler
 from tests.properties.desk import Desk, DictSnapshots
 
 PAGING = {"totalCount", "pageSize", "hasMore"}
+BUDGET = {"estimatedTokens", "budgetUsed", "budgetRemaining"}
 
 
 def numbered(count: int, **more: Any) -> list[dict[str, Any]]:
@@ -35,7 +36,7 @@ def test_an_exact_multiple_has_no_empty_last_page(count: int, sizes: list[int]):
 def test_who_pages_not_and_gets_everything_sees_nothing_of_paging():
     answer = Desk(numbered(10))("list", {})
     assert set(answer) == {"items", "meta"}
-    assert set(answer["meta"]) == {"estimatedTokens", "budgetUsed", "budgetRemaining"}
+    assert set(answer["meta"]) == BUDGET
 
 
 def test_ops_can_have_paging_metadata_on_small_lists_too():
@@ -105,6 +106,34 @@ def test_with_paging_off_a_list_comes_as_upstream_sent_it():
     rows = numbered(150, empty=None)
     desk = Desk([{**row, "phone": "+43"} for row in rows], policy=Policy(pagination=False), shape=shape)
     assert desk("list", {}) == {"items": rows}
+
+
+@pytest.mark.parametrize(
+    ("loaded", "meta"),
+    [
+        (Loaded(numbered(150), {"notes": ["Upstream has more rows."]}), {"notes": ["Upstream has more rows."]}),
+        (Loaded(numbered(150), {"stale": True}), {"stale": True}),
+        (Loaded(numbered(150), beside={"included": [{"id": 7}]}), {"beside": {"included": [{"id": 7}]}}),
+        (Loaded(numbered(150, code="[withheld: door code]")), {"withheld": ["code"]}),
+    ],
+)
+def test_with_paging_off_a_list_still_says_what_it_lacks_and_what_stood_beside_it(loaded: Loaded, meta: dict[str, Any]):
+    answer = unpaged(loaded)
+    assert answer["items"] == loaded.rows
+    assert {name: value for name, value in answer["meta"].items() if name not in BUDGET} == meta
+
+
+def test_with_paging_off_the_time_of_the_rows_adds_nothing():
+    loaded = Loaded(numbered(150), {"asOf": "2026-11-30T01:00:00Z"})
+    assert unpaged(loaded) == {"items": loaded.rows}
+
+
+def unpaged(loaded: Loaded) -> dict[str, Any]:
+    request = AnswerRequest(operation="list", caller="me", hints=lambda name, more: {"tool": name})
+    snapshots = Snapshots(DictSnapshots(), Sealer(["x" * 40]))
+    envelope = protect(MemoryRows(lambda: loaded), request, Policy(pagination=False), snapshots)
+    document: dict[str, Any] = json.loads(envelope.body)
+    return document
 
 
 def test_with_paging_off_a_list_over_the_cap_or_with_a_limit_comes_in_pages():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from context_protection.core import parts
 from context_protection.core.budget import dumps, length
+from tests import crawler
 from tests.properties import payloads
 
 STORY = "Once upon a time. " * 30
@@ -28,7 +29,7 @@ def walk(value: Any, room: int) -> list[tuple[str | None, Any]]:
 def merged(found: list[tuple[str | None, Any]]) -> Any:
     whole = found[0][1]
     for continued, piece in found[1:]:
-        whole = parts.merge(whole, piece, "", continued)
+        whole = crawler.merge(whole, piece, "", continued)
     return whole
 
 
@@ -71,14 +72,14 @@ def test_a_part_names_the_path_that_it_goes_on_with(position: list[Any], path: s
 
 
 def test_an_element_that_is_gone_on_with_is_not_a_new_one():
-    assert parts.merge({"rows": [1, "ab"]}, {"rows": ["cd", 2]}, "", "rows.1") == {"rows": [1, "abcd", 2]}
-    assert parts.merge({"rows": [1, "ab"]}, {"rows": ["cd", 2]}, "", "rows") == {"rows": [1, "ab", "cd", 2]}
-    assert parts.merge({"rows": [{"a": [1]}]}, {"rows": [{"a": [2]}]}, "", "rows.0.a") == {"rows": [{"a": [1, 2]}]}
+    assert crawler.merge({"rows": [1, "ab"]}, {"rows": ["cd", 2]}, "", "rows.1") == {"rows": [1, "abcd", 2]}
+    assert crawler.merge({"rows": [1, "ab"]}, {"rows": ["cd", 2]}, "", "rows") == {"rows": [1, "ab", "cd", 2]}
+    assert crawler.merge({"rows": [{"a": [1]}]}, {"rows": [{"a": [2]}]}, "", "rows.0.a") == {"rows": [{"a": [1, 2]}]}
 
 
 def test_index_1_is_not_taken_for_index_10():
     whole = {"rows": ["a", "b"]}
-    assert parts.merge(whole, {"rows": ["c"]}, "", "rows.10") == {"rows": ["a", "b", "c"]}
+    assert crawler.merge(whole, {"rows": ["c"]}, "", "rows.10") == {"rows": ["a", "b", "c"]}
 
 
 def test_parts_are_about_as_large_as_the_room():

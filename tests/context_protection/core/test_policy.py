@@ -5,8 +5,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from context_protection.core.policy import DEFAULTS, SETTINGS, Kind, Policy, RulerName, budget_schema, problems, resolve
-from context_protection.core.scopes import Breadth
+from context_protection.core.policy import DEFAULTS, SETTINGS, Kind, Policy, RulerName, problems, resolve
 from context_protection.core.setting import Setting
 
 
@@ -110,28 +109,15 @@ def test_rollouts_change_neither_what_is_withheld_nor_what_belongs_to_one_operat
     }
 
 
-# -- The JSON Schema of a budget --------------------------------------------------------------------
+# -- The JSON Schema of a setting -------------------------------------------------------------------
 
 ODD: list[Any] = [None, True, False, "", "x", "5", "formula", "table", RulerName.CLAUDE, [], {}, 0.5, -1, 0, 10**12]
 
 
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_the_schema_accepts_what_the_policy_accepts(setting: Setting):
-    schema = budget_schema(Breadth.CONNECTOR if setting.whole_connectors_only else Breadth.OPERATION)
     low, high = setting.range or (0, 0)
     values = [*ODD, low - 1, low, high, high + 1]
-    accepted = [value for value in values if jsonschema_rs.is_valid(schema, {setting.canonical_name: value})]
+    accepted = [value for value in values if jsonschema_rs.is_valid(setting.schema(), value)]
     assert accepted == [value for value in values if setting.problem(value) is None]
     assert accepted
-
-
-@pytest.mark.parametrize("breadth", Breadth)
-def test_a_budget_has_the_settings_of_its_scope_and_no_others(breadth: Breadth):
-    schema = budget_schema(breadth)
-    one, whole = breadth is Breadth.OPERATION, breadth in (Breadth.ALL, Breadth.CONNECTOR)
-    assert ("sections" in schema["properties"]) == ("summaryFields" in schema["properties"]) == one
-    assert ("withheldFields" in schema["properties"]) == whole
-    assert len(schema["properties"]) == len(SETTINGS) - (1 if one else 2 if whole else 3)
-    assert not jsonschema_rs.is_valid(schema, {"chunksize": 5})
-    assert jsonschema_rs.is_valid(schema, {})
-    assert jsonschema_rs.is_valid(schema, {"summaryFields": "id"}) == one

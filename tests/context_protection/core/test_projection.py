@@ -22,6 +22,27 @@ def projected(*paths: str) -> object:
 
 
 @pytest.mark.parametrize(
+    ("record", "path", "part"),
+    [
+        ({"a": {"b": 1}}, "a.b", {"a": {"b": 1}}),
+        ({"a": {"c": 1}}, "a.b", {"a": {}}),
+        ({"a": None}, "a.b", {"a": None}),
+        ({"a": 5}, "a.b", {}),
+        ({"a": "x"}, "a.b", {}),
+        ({"a": [{"b": 1}]}, "a.b", {}),
+        ({"a": []}, "a.b", {}),
+        ({"a": 5}, "a.*", {}),
+        ({"a": {"b": 5}}, "a.b.c", {"a": {}}),
+        ({"a": [5, None, {"b": 1}]}, "a.*.b", {"a": [None, {"b": 1}]}),
+    ],
+)
+def test_a_value_that_cannot_have_the_wanted_name_is_left_out_instead_of_reported_as_null_or_empty(
+    record: dict[str, object], path: str, part: object
+):
+    assert project(record, wanted([path])) == part
+
+
+@pytest.mark.parametrize(
     ("paths", "part"),
     [
         (["id"], {"id": 7}),

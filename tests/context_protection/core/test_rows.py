@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from context_protection.core import rows
+from context_protection.core.errors import InvalidArgument
 from context_protection.core.payloads import BlockReader
 from context_protection.core.rows import BLOCK_ROWS, MemoryRows
 from tests import crawler
@@ -71,6 +72,15 @@ def test_the_last_page_is_the_last_also_where_it_is_full():
 def test_an_empty_list_is_a_page_without_rows():
     page = MemoryRows([]).page({"rows": 0}, None, None, 50)
     assert (list(page.rows), page.more, page.field_count) == ([], False, 0)
+
+
+def test_a_field_that_only_a_late_row_has_can_be_queried_with_its_currency():
+    late = MemoryRows([*numbered(500), {"id": 500, "refund": {"amount": 7, "currency": "EUR"}}]).queryable
+    column = late.resolve("refund.amount", "where")
+    assert (column.source, column.unit) == ("refund.amount", "refund.currency")
+    with pytest.raises(InvalidArgument) as refused:
+        late.resolve("refund.sum", "where")
+    assert refused.value.reason == "unknown_field"
 
 
 def test_lengths_are_those_of_compact_json():

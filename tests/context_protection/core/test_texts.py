@@ -69,6 +69,22 @@ def test_lines_that_are_asked_for_come_together_where_the_cap_holds_them():
     assert answer["metadata"]["totalLines"] == 1000
 
 
+@pytest.mark.parametrize(
+    ("lines", "has_handle"),
+    [
+        ({}, False),
+        ({"startLine": 1, "endLine": 99}, False),
+        ({"startLine": 5}, True),
+        ({"startLine": 2, "endLine": 9}, True),
+        ({"endLine": 8}, True),
+    ],
+)
+def test_an_answer_with_only_some_lines_has_a_handle_to_the_whole_text(lines: dict[str, int], has_handle: bool):
+    content = "".join(f"line {number}\n" for number in range(1, 10))
+    asked = Desk(text=MemoryText(content), result_operation="result_query")
+    assert ("resultHandle" in asked("read", lines)["meta"]) is has_handle
+
+
 def test_a_range_over_the_cap_comes_in_chunks_numbered_by_the_whole_text():
     asked = desk(LOG, "a.log", hard_cap=2000, token_budget_threshold=1000)
     chunks = list(crawler.pages(asked, "read", {"startLine": 100, "endLine": 400}))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.errors import CallError, InvalidArgument
-from context_protection.core.query import aggregates, aggregation, conditions
+from context_protection.core.query import aggregation, conditions, grouping
 from context_protection.core.query.aggregation import Groups
 from context_protection.core.query.buckets import Bucket
 from context_protection.core.query.columns import QueryColumn, QueryColumns
@@ -44,7 +44,7 @@ def from_database(model: type[UpstreamObject], where: Any, aggregate: Any, colum
 
 def from_memory(rows: list[dict[str, Any]], where: Any, aggregate: Any, columns: QueryColumns) -> Groups:
     asked = conditions.parse(where, columns)
-    return aggregates.aggregate([row for row in rows if asked.match(row)], aggregation.parse(aggregate, columns))
+    return grouping.aggregate([row for row in rows if asked.match(row)], aggregation.parse(aggregate, columns))
 
 
 def check_same(where: Any, aggregate: Any, model: type[UpstreamObject], columns: QueryColumns) -> Groups:
@@ -147,7 +147,7 @@ def test_the_filtered_rows_are_counted_and_read_as_any_others():
 
 
 def test_too_many_groups_need_a_limit(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(aggregates, "GROUPS_WITHOUT_LIMIT", 3)
+    monkeypatch.setattr(grouping, "GROUPS_WITHOUT_LIMIT", 3)
     columns = BOOKINGS.query_columns
     with pytest.raises(InvalidArgument, match="more than 3 groups"):
         from_database(Booking, {}, {"groupBy": ["id"]}, columns)
@@ -205,6 +205,33 @@ def test_a_date_given_for_a_moment_means_its_whole_day(name: str):
     assert bookings({name: {"gt": "2026-11-20 13:30:00"}, "id": {"lt": 3}}, {}).rows == [{"count": 1}]
 
 
+def test_whole_numbers_of_64_bits_are_groups_of_their_own():
+    keep({"x": 2**64 - 1}, {"x": 2**64 - 2}, {"x": 2**63})
+    assert [row["x"] for row in bookings({}, {"groupBy": ["x"]}).rows] == [2**63, 2**64 - 2, 2**64 - 1]
+    assert bookings({"x": {"gt": 2**62}}, {}).rows == [{"count": 3}]
+    assert bookings({"x": {"in": [2**63]}}, {}).rows == [{"count": 1}]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"x": "4"},
+        {"x": {"gt": "4"}},
+        {"y": "true"},
+        {"z": {"lte": "2026-11-20"}},
+        {"z": "2026-11-20"},
+        {"z": {"gte": "2026-11-20T13:30:00Z", "lt": "2026-11-21T01:00:00+01:00"}},
+    ],
+)
+def test_texts_are_compared_with_upstreams_own_names_as_in_memory(where: Any):
+    keep(
+        {"x": 4, "y": True, "z": "2026-11-20 13:30:00"},
+        {"x": 5, "y": True, "z": "2026-11-21T00:00:00Z"},
+        {"x": None, "y": False, "z": ""},
+    )
+    assert bookings(where, {}).rows[0]["count"] > 0
+
+
 def test_a_place_in_a_list_is_no_name():
     keep({"x": [1, 2], "y": {"0": 3}})
     columns = replace(BOOKINGS.query_columns, sample=tuple)
@@ -253,7 +280,8 @@ def test_names_that_no_database_can_hold_are_unknown(name: str):
 
 TEXTS = ["", "a", "A", "ä", "Ä", "ß", "SS", "Σ", "ς", "İ", "ı", "\0", "\\u0000", "true", "1", "😀", "２", "\ufb01",
          "2026-11-20", "2026-02-30", "2026-12-28T23:59:59Z", "2024-02-29 00:00:00", "0000-01-01", "2026-11-20\n",
-         "2026-11-20 24:00:00", "9999-12-31", "0001-01-01"]  # fmt: skip
+         "2026-11-20 24:00:00", "9999-12-31", "0001-01-01", "2026-11-20T10:00", "2026-11-20 10:00Z",
+         "2026-11-20T10:00:7", "2026-11-20T10:00:60"]  # fmt: skip
 NUMBERS = [
     0,
     1,

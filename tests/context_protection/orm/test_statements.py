@@ -94,3 +94,17 @@ def test_no_statement_is_run_where_no_row_can_match():
     with pytest.raises(EmptyResultSet):
         selected(rows)
     assert list(statements.unconverted(rows, COLUMNS, ORDER, None, 10)) == []
+
+
+AMOUNTS = (0, 7, -1250, 0.1, 3083.88, -12.3456, 0.0001, 12345678901.2345, 99999999999999.1, None)
+
+
+def test_decimals_are_those_that_django_reads():
+    for row, amount in zip(Booking.objects.order_by("pk"), AMOUNTS, strict=False):
+        Booking.objects.filter(pk=row.pk).update(total_price=amount)
+    keys = list(Booking.objects.order_by("pk").values_list("pk", flat=True)[: len(AMOUNTS)])
+    columns = ("pk", "total_price", "status", "check_in")
+    read = statements.statement(Booking, columns, len(keys)).rows(keys)
+    expected = list(Booking.objects.filter(pk__in=keys).values_list(*columns))
+    assert sorted(map(repr, read)) == sorted(map(repr, expected))
+    assert len(read) == len(AMOUNTS)

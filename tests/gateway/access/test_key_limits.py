@@ -151,8 +151,32 @@ def test_the_command_rotates_by_name(doors: Doors, capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["--days", "0"], "--days is 0; expected 1"), (["--tool", "list_booking"], "The nearest is 'list_bookings'")],
+    [
+        (["--days", "0"], "--days is 0; expected 1 to 36,500"),
+        (["--days", "99999999"], "--days is 99999999; expected 1 to 36,500, or leave it out."),
+        (["--daily-tokens", "99999999999"], "--daily-tokens is 99999999999; expected 1 to 2,147,483,647"),
+        (["--tool", "list_booking"], "The nearest is 'list_bookings'"),
+    ],
 )
 def test_the_command_names_what_is_wrong(options: list[str], words: str):
     with pytest.raises(CommandError, match=words):
         call_command("apikey", "create", "x", *options)
+
+
+def test_the_command_lists_each_key_with_the_state_that_the_pages_show(capsys: pytest.CaptureFixture[str]):
+    now = datetime.now(UTC)
+    ApiKey.objects.all().delete()
+    for name, days in (("expired", -1), ("soon", 3), ("later", 30)):
+        ApiKey.objects.issue(name, expires_at=now + timedelta(days=days))
+    ApiKey.objects.issue("rotated")[0].rotate()
+    ApiKey.objects.issue("revoked")[0].revoke()
+    call_command("apikey", "list")
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    states = {name: state.split(" 20")[0] for name, _, state in lines}
+    assert states == {
+        "expired": "expired",
+        "soon": "expires soon",
+        "later": "active",
+        "rotated": "active; the old secret too until",
+        "revoked": "revoked",
+    }

@@ -1,8 +1,10 @@
 """Tokens a day of a key: counted in memory, told to other processes, and the error when they are used up."""
 
 import logging
+import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
@@ -11,7 +13,7 @@ from django.conf import settings
 
 from gateway.access import quota_totals, quotas
 from gateway.access.models import ApiKey
-from gateway.access.quotas import DAY, Quotas
+from gateway.access.quotas import DAY, FEW_TOKENS, Quotas
 from gateway.replay import run
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
@@ -27,7 +29,7 @@ DESK = {"key:1": "desk"}
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Quotas:
     """No count of an earlier test."""
     own = Quotas()
-    for name in ("begin", "used", "add", "sync"):
+    for name in ("begin", "used", "add", "sync", "are_few_left", "exchange"):
         monkeypatch.setattr(quotas, name, getattr(own, name))
     return own
 
@@ -141,6 +143,78 @@ def test_processes_learn_what_the_others_have_used(monkeypatch: pytest.MonkeyPat
     for each in (one, two, two):
         each.sync(from_records=True)
     assert (one.used("key:1"), two.used("key:1")) == (351, 351), "nothing is counted twice"
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> tuple[Quotas, Quotas]:
+    """Two processes with a shared store."""
+    monkeypatch.setattr(quotas, "shared_totals", SharedTotals())
+    monkeypatch.setattr(quotas, "shared_url", lambda: "redis://shared")
+    both = Quotas(), Quotas()
+    for each in both:
+        each.begin(DESK)
+    return both
+
+
+def test_a_call_asks_the_store_when_few_tokens_are_left(two: tuple[Quotas, Quotas]):
+    one, other = two
+    limit = FEW_TOKENS + 300
+    one.add("key:1", 300)
+    assert not one.are_few_left("key:1", limit)
+    one.add("key:1", 1)
+    assert one.are_few_left("key:1", limit)
+    one.exchange("key:1")
+    other.exchange("key:1")
+    assert other.used("key:1") == 301
+
+
+@pytest.mark.parametrize("transport", ["rest", "mcp"])
+def test_the_store_has_an_answers_tokens_before_it_is_sent_and_is_asked_before_the_next(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch, transport: str
+):
+    store, ask = SharedTotals(), getattr(doors, transport)
+    monkeypatch.setattr(quotas, "shared_totals", store)
+    monkeypatch.setattr(quotas, "shared_url", lambda: "redis://shared")
+    doors.choose(daily_tokens=20_000)
+    caller = f"key:{ApiKey.objects.get().pk}"
+    assert "items" in ask("list_bookings", {"limit": 1})
+    assert store.totals[caller] == quotas.used(caller) > 0
+    store.totals[caller] += 20_000  # of another process
+    assert ask("list_bookings", {"limit": 2})["error"]["reason"] == "quota_exceeded"
+
+
+def test_a_store_that_fails_is_not_asked_by_each_call(two: tuple[Quotas, Quotas], monkeypatch: pytest.MonkeyPatch):
+    asked = list[str]()
+
+    def away(new: Mapping[str, int], day: datetime) -> Mapping[str, int]:
+        asked.extend(new)
+        raise redis.ConnectionError("away")
+
+    monkeypatch.setattr(quotas, "shared_totals", away)
+    for _ in range(3):
+        two[0].exchange("key:1")
+    assert asked == ["key:1"]
+    assert not two[0].are_few_left("key:1", limit=1)
+
+
+def test_no_tokens_are_added_twice_by_threads_that_exchange_at_once(
+    two: tuple[Quotas, Quotas], monkeypatch: pytest.MonkeyPatch
+):
+    store, both_may_be_in = SharedTotals(), threading.Barrier(2)
+
+    def slow(new: Mapping[str, int], day: datetime) -> Mapping[str, int]:
+        with suppress(threading.BrokenBarrierError):
+            both_may_be_in.wait(timeout=0.2)
+        return store(new, day)
+
+    monkeypatch.setattr(quotas, "shared_totals", slow)
+    two[0].add("key:1", 300)
+    threads = [threading.Thread(target=two[0].exchange, args=("key:1",)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.totals == {"key:1": 300}
 
 
 @pytest.mark.skipif(not settings.REDIS_URL, reason="needs REDIS_URL")

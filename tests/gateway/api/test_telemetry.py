@@ -112,9 +112,16 @@ def test_records_are_paged_from_the_newest(reader: str, now: datetime):
         ("summary", {"by": "colour"}),
         ("summary", {"range": "soon"}),
         ("summary", {"from": "2026-13-01"}),
+        ("summary", {"from": "0001-01-01T00:00:00+14:00", "to": "0001-01-02T00:00:00Z"}),
         ("summary", {"from": "2026-11-24T13:00:00Z", "to": "2026-11-23T13:00:00Z"}),
         ("summary", {"cache": "maybe"}),
         ("summary", {"min_ms": "-1"}),
+        ("summary", {"min_tokens": "2147483648"}),
+        ("summary", {"min_tokens": "00000000000099999999999999999999"}),
+        ("summary", {"status": "99999999999999999999"}),
+        ("summary", {"tool": "list\0bookings"}),
+        ("series", {"key": "!desk*\0"}),
+        ("records", {"text": "\0"}),
         ("series", {"split": "colour"}),
         ("records", {"size": "100000"}),
         ("records", {"before": "nowhere"}),
@@ -126,3 +133,28 @@ def test_what_cannot_be_is_refused_by_name(reader: str, name: str, query: dict[s
     error = refused.json()["error"]["data"]
     assert error["parameter"] in query
     assert error["expected"]
+
+
+@pytest.mark.parametrize(
+    ("query", "parameter", "value", "expected"),
+    [
+        ({"range": "500d"}, "range", "500d", "at most 400 days"),
+        ({"range": "500d", "to": "2026-11-23T13:00:00Z"}, "range", "500d", "at most 400 days"),
+        (
+            {"from": "2026-11-24T13:00:00Z", "to": "2026-11-23T13:00:00Z"},
+            "from",
+            "2026-11-24T13:00:00Z",
+            "a time before `to`, at most 400 days earlier",
+        ),
+        ({"tool": "x", "cache": "maybe"}, "cache", "maybe", "yes or no"),
+        ({"tool": "x", "status": "!teapot"}, "status", "!teapot", "an HTTP status such as 503, or 0 for no answer"),
+        ({"status": "9" * 20}, "status", "9" * 20, "an HTTP status such as 503, or 0 for no answer"),
+    ],
+)
+def test_an_error_names_the_parameter_that_is_wrong_and_its_value(
+    reader: str, query: dict[str, str], parameter: str, value: str, expected: str
+):
+    refused = ask("summary", reader, **query)
+    assert refused.status_code == 400
+    error = refused.json()["error"]["data"]
+    assert (error["parameter"], error["value"], error["expected"]) == (parameter, value, expected)

@@ -10,6 +10,7 @@ from context_protection.core.policy import Kind
 from gateway.catalog.arguments import DEEPEST, validated
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
+from gateway.catalog.query_string import from_query
 from tests.doors import Doors
 from tests.simulators.nsip_sheep import Sheep
 
@@ -111,6 +112,50 @@ def test_what_is_clear_is_accepted(given: dict[str, Any], meant: dict[str, Any] 
             validated(LENIENT, given)
     else:
         assert validated(LENIENT, given) == meant
+
+
+OF_TWO_TYPES = invented(
+    customer={"type": ["integer", "string"]},
+    size={"type": ["string", "number"]},
+    proven={"type": ["boolean", "string"]},
+    labels={"type": ["array", "string"], "items": {"type": ["integer", "string"]}},
+    changed={"type": "string", "format": "date-time"},
+    count={"type": "integer"},
+)
+
+
+@pytest.mark.parametrize(
+    "valid",
+    [
+        {"customer": "007"},
+        {"customer": "7"},
+        {"size": 5},
+        {"proven": "yes"},
+        {"labels": "a,b"},
+        {"labels": ["1", 2]},
+        {"changed": "2026-11-20T12:00:00Z"},
+        {"changed": "2026-11-20T12:00:00.5+02:00"},
+    ],
+)
+def test_a_valid_argument_stays_as_it_is_whatever_another_one_is(valid: dict[str, Any]):
+    assert validated(OF_TWO_TYPES, valid) == valid
+    assert validated(OF_TWO_TYPES, {**valid, "count": "5"}) == {**valid, "count": 5}
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments"),
+    [
+        ({"customer": "007"}, {"customer": "007"}),
+        ({"customer": "+7"}, {"customer": "+7"}),
+        ({"customer": "7"}, {"customer": 7}),
+        ({"size": "1.50"}, {"size": "1.50"}),
+        ({"size": "1.5"}, {"size": 1.5}),
+        ({"count": "+5.0"}, {"count": 5}),
+        ({"changed": "2026-11-20T12:00:00Z"}, {"changed": "2026-11-20T12:00:00Z"}),
+    ],
+)
+def test_a_query_string_loses_no_sign_of_a_value_that_may_be_a_text(query: dict[str, str], arguments: dict[str, Any]):
+    assert validated(OF_TWO_TYPES, from_query(OF_TWO_TYPES, query)) == arguments
 
 
 @pytest.mark.parametrize(
@@ -339,3 +384,27 @@ def test_a_strict_operation_takes_no_other_form(given: dict[str, Any], parameter
         validated(replace(NESTED, is_strict=True), given)
     assert refused.value.parameter == parameter
     assert refused.value.suggestion == suggestion
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "text", "told"),
+    [
+        (BOOKINGS, "minTotalPrice", "1e+20", "a number of at most 15 digits"),
+        (BOOKINGS, "minTotalPrice", "1e+400", "a finite number"),
+        ("get_booking", "id", "9223372036854775807", "a number of at most 15 digits"),
+        ("get_booking", "id", "-1", "a whole number of at least 1"),
+        ("get_booking", "id", "one", "a whole number of at least 1"),
+    ],
+)
+def test_a_number_that_is_too_large_is_called_so_if_it_is_a_text(operation: str, name: str, text: str, told: str):
+    with pytest.raises(InvalidArgument) as refused:
+        validated(catalogue.get(operation), {name: text})
+    assert refused.value.message == f"{name} must be {told}."
+    assert text not in refused.value.suggestion
+
+
+def test_where_takes_a_number_that_is_too_long_as_a_text():
+    with pytest.raises(InvalidArgument) as refused:
+        validated(catalogue.get(BOOKINGS), {"where": {"id": 12345678901234567890}})
+    assert refused.value.suggestion == 'Send a longer number as a text: {"id":"12345678901234567890"}.'
+    assert validated(catalogue.get(BOOKINGS), {"where": {"id": "12345678901234567890"}})

@@ -8,6 +8,7 @@ import orjson
 import pytest
 from asgiref.sync import async_to_sync
 from django.conf import settings
+from django.db.models import F, OrderBy
 from mcp import Client, MCPError
 from mcp.types import INVALID_PARAMS, Tool
 
@@ -250,7 +251,7 @@ def test_an_example_of_fields_is_one_that_works(operation: Operation, doors: Doo
 
 
 def test_every_order_sorts_by_what_it_says(doors: Doors):
-    """By each column, both ways; equals by id in the same direction."""
+    """By each column, both ways; equals by id in the same direction, nulls last."""
     columns = {"list_bookings": BOOKINGS.orders, "list_transactions": TRANSACTIONS.orders}
     models: dict[str, Any] = {"list_bookings": Booking, "list_transactions": Transaction}
     for operation, orders in columns.items():
@@ -258,7 +259,8 @@ def test_every_order_sorts_by_what_it_says(doors: Doors):
             for sign in ("", "-"):
                 rows = doors.post(operation, {"order": f"{sign}{name}", "limit": 40, "fields": "id"})
                 got = [row["id"] for row in rows["items"]]
-                expected = models[operation].objects.order_by(f"{sign}{column}", f"{sign}id")
+                by_column = OrderBy(F(column), descending=bool(sign), nulls_last=True)
+                expected = models[operation].objects.order_by(by_column, f"{sign}id")
                 assert got == list(expected.values_list("id", flat=True)[: len(got)])
                 assert len(got) == 40
 

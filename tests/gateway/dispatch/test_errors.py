@@ -1,7 +1,8 @@
 """Every error that the dispatcher makes of a failure, in full, for reading calls and for actions."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,34 +21,44 @@ from gateway.dispatch import errors, hints
 from gateway.dispatch.call import Call
 from gateway.dispatch.errors import as_call_errors, condensing_failure
 from gateway.dispatch.response_cache import response_cache
+from gateway.upstreams.errors import UpstreamNotFound
 from telemetry import recorder
 from telemetry.models import TelemetryRecord
+from tests.offers import in_place
 
 pytestmark = pytest.mark.django_db
+
+NO_ARGUMENTS: Mapping[str, Any] = {}
 
 
 @pytest.fixture(autouse=True)
 def action() -> Iterator[None]:
-    """An operation that does something, `send_note`."""
+    """An operation that does something, `send_note`, and one whose answers have no form to choose, `get_note`."""
+    notes = {"send_note": (Kind.ACTION, None), "get_note": (Kind.RECORD, ("fields", "cursor"))}
     catalogue.offer(
         [
             Operation(
-                name="send_note",
-                title="Send a note",
-                description="Sends a note.",
-                kind=Kind.ACTION,
+                name=name,
+                title="A note",
+                description="A note.",
+                kind=kind,
                 parameters={},
                 fetch=lambda arguments, caller: Record({}),
-                endpoint="/api/v1/tools/send_note",
+                endpoint=f"/api/v1/tools/{name}",
+                form=form,
             )
+            for name, (kind, form) in notes.items()
         ]
     )
     yield
-    catalogue.withdraw("send_note")
+    for name in notes:
+        catalogue.withdraw(name)
 
 
-def error_of(operation: str, caller: Caller, failure: Exception) -> tuple[CallError, Call]:
-    call = Call(operation, {}, caller, Transport.REST, hints.rest)
+def error_of(
+    operation: str, caller: Caller, failure: Exception, arguments: Mapping[str, Any] = NO_ARGUMENTS
+) -> tuple[CallError, Call]:
+    call = Call(operation, arguments, caller, Transport.REST, hints.rest)
     with pytest.raises(CallError) as raised, as_call_errors(call):
         raise failure
     return raised.value, call
@@ -152,6 +163,27 @@ def test_an_error_of_the_caller_is_passed_on_and_recorded(caller: Caller):
     assert recorded == {"operation": "list_bookings", "transport": "rest", "error_reason": "invalid_limit"}
 
 
+@pytest.fixture
+def renamed_record() -> Iterator[None]:
+    with in_place([replace(catalogue.get("get_booking"), former_names=("read_booking",))]):
+        yield
+
+
+@pytest.mark.usefixtures("renamed_record")
+@pytest.mark.parametrize("operation", ["get_booking", "read_booking"])
+@pytest.mark.parametrize("argument", ["id", "booking_id"])
+def test_a_missing_record_names_the_argument_as_given_its_value_and_the_list(
+    operation: str, argument: str, caller: Caller
+):
+    missing = UpstreamNotFound("There is nothing.", reason="upstream_refused", suggestion="Look elsewhere.")
+    error, _ = error_of(operation, caller, missing, {argument: 7})
+    assert error.document()["error"]["data"] == {
+        "parameter": argument,
+        "value": 7,
+        "suggestion": f"Find the {argument} with list_bookings.",
+    }
+
+
 @pytest.mark.parametrize("operation", ["send_note", "list_bookings"])
 def test_an_action_is_never_suggested_again_for_a_cursor(operation: str, caller: Caller):
     error, _ = error_of(operation, caller, invalid_cursor("cursor_invalid", "x", "No."))
@@ -161,12 +193,25 @@ def test_an_action_is_never_suggested_again_for_a_cursor(operation: str, caller:
     assert (error.reason, error.value) == ("cursor_invalid", "x")
 
 
-@pytest.mark.parametrize("made_by", ["send_note", "list_bookings", "of_another_version"])
-def test_an_action_is_never_suggested_again_for_a_handle(made_by: str, caller: Caller):
-    expired = invalid_handle("h", SnapshotOrigin(made_by, "key:0", {}))
+def test_an_action_is_never_suggested_again_for_a_handle(caller: Caller):
+    error, _ = error_of("result_get", caller, invalid_handle("h", SnapshotOrigin("send_note", "key:0", {})))
+    assert error.suggestion == "Calling send_note again repeats the action: do so only if that is intended."
+
+
+@pytest.mark.parametrize(
+    ("made_by", "arguments"),
+    [
+        ("list_bookings", '{"status":"new","format":"handle"}'),
+        ("get_booking", '{"status":"new","format":"handle"}'),
+        ("read_document", '{"status":"new","format":"handle"}'),
+        ("get_note", '{"status":"new"}'),
+        ("of_another_version", '{"status":"new"}'),
+    ],
+)
+def test_the_call_that_is_suggested_for_a_handle_gives_one_where_it_can(made_by: str, arguments: str, caller: Caller):
+    expired = invalid_handle("h", SnapshotOrigin(made_by, "key:0", {"status": "new"}))
     error, _ = error_of("result_get", caller, expired)
-    once_more = "Calling send_note again repeats the action: do so only if that is intended."
-    assert error.suggestion == (once_more if made_by == "send_note" else expired.suggestion)
+    assert error.suggestion == f"Call {made_by} with {arguments} again; its answer carries a new resultHandle."
 
 
 @pytest.mark.parametrize(("reason", "is_forgotten"), [("cursor_expired", True), ("cursor_invalid", False)])

@@ -4,6 +4,8 @@ takes long, none that needs a store."""
 import asyncio
 import gc
 import json
+import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -245,3 +247,25 @@ def test_the_time_of_the_garbage_collector_does_not_count(monkeypatch: pytest.Mo
         gc.callbacks.remove(take_long)
     assert spent == 0.1
     assert pace.is_quick("list", SIZE)
+
+
+def test_the_time_of_the_garbage_collector_on_another_thread_hides_no_slow_work(monkeypatch: pytest.MonkeyPatch):
+    spent: dict[int, float] = defaultdict(float)  # by thread
+    monkeypatch.setattr(light_work.time, "thread_time", lambda: spent[threading.get_ident()])
+
+    def take_long(phase: str, info: dict[str, int]) -> None:
+        spent[threading.get_ident()] += 0.1 if phase == "start" else 0.0
+
+    def slow() -> None:
+        spent[threading.get_ident()] += SLOW
+        other = threading.Thread(target=gc.collect)
+        other.start()
+        other.join()
+
+    pace = Pace()
+    gc.callbacks.append(take_long)
+    try:
+        pace.on_thread("list", SIZE, slow)
+    finally:
+        gc.callbacks.remove(take_long)
+    assert not pace.is_quick("list", SIZE)

@@ -249,6 +249,9 @@ def test_a_recovery_code_is_read_as_people_type_it(phone: Phone):
 def test_it_is_said_how_many_recovery_codes_are_left(phone: Phone):
     client = logged_in(phone.recovery_codes[0])
     assert "9 recovery codes are left" in text(client.get(INDEX))
+    for code in phone.recovery_codes[1:8]:
+        logged_in(code)
+    assert "1 recovery code is left" in text(logged_in(phone.recovery_codes[8]).get(INDEX))
 
 
 # -- Its own page -----------------------------------------------------------------------------------

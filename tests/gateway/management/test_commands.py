@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,9 @@ def test_the_list_of_keys_shows_none():
     run("apikey", "revoke", "guest")
     listed = run("apikey", "list")
     assert secret not in listed
-    assert [line.split("\t")[0::2] for line in listed.splitlines()] == [["desk", "active"], ["guest", "revoked"]]
+    (desk, active), (guest, revoked) = (line.split("\t")[0::2] for line in listed.splitlines())
+    assert (desk, active, guest) == ("desk", "active", "guest")
+    assert re.fullmatch(r"revoked 20\d\d-\d\d-\d\d \d\d:\d\d", revoked)
 
 
 def test_a_name_is_given_once():

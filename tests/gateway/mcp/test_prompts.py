@@ -339,6 +339,21 @@ def test_what_was_probably_meant_is_suggested(doors: Doors):
     assert suggested("log_issues", {"document": "sync-2026-11"}) == f"Did you mean {LOG}?"
 
 
+@pytest.mark.parametrize(
+    ("given", "words", "suggestion"),
+    [
+        ("2026\0", "date contains an invalid character.", "Remove the NUL or lone surrogate from date."),
+        ("\0" * 201, "date is too long.", "Shorten date."),
+    ],
+    ids=["invalid", "long"],
+)
+def test_an_argument_that_is_too_long_is_told_apart_from_one_with_an_invalid_character(
+    doors: Doors, given: str, words: str, suggestion: str
+):
+    error = rejection(doors, "arrivals", {"date": given}, "auto")
+    assert (error.message, error.data["suggestion"]) == (words, suggestion)
+
+
 def test_a_name_that_two_listings_have_is_not_guessed(doors: Doors):
     Listing.objects.filter(id__in=[200100, 200137]).update(name="The Mill")
     error = rejection(doors, "occupancy", {"listing": "the mill", "month": "2026-11"}, "auto")

@@ -1,5 +1,6 @@
 """Resources over MCP: what there is, reading it in protected pieces, and what is said of a wrong URI; in both eras."""
 
+import base64
 import json
 from typing import Any
 
@@ -12,12 +13,16 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PromptRef
 
 from context_protection.configuration.revisions import revisions
 from context_protection.core import tokens
+from context_protection.core.cursors import SnapshotOrigin
 from context_protection.core.policy import DEFAULTS
+from context_protection.core.stored_files import StoredFile
 from context_protection.models import TokenBudget
 from context_protection.stores.snapshots import snapshots
+from gateway.access.callers import caller_of_key
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway import sample, store
 from gateway.connectors.hostaway.models import Document
+from gateway.dispatch import hints
 from gateway.mcp.errors import RESOURCE_NOT_FOUND, as_protocol_errors
 from gateway.mcp.resources import called
 from gateway.threads.bridge import run_sync
@@ -314,6 +319,29 @@ def test_a_key_that_was_revoked_meanwhile_reads_nothing_more(doors: Doors, era: 
 
 def revoke() -> None:
     ApiKey.objects.update(revoked_at=timezone.now())
+    revisions.bump()
+
+
+def test_a_stored_file_is_not_read_once_its_tool_is_hidden_from_the_key(doors: Doors, api_key: str):
+    origin = SnapshotOrigin("get_booking", caller_of_key(api_key).owner, {})
+    uri = hints.file_address(StoredFile("image/png", b"pixels").store(origin, snapshots).id)
+
+    async def outcome() -> MCPError:
+        async with doors.client() as client:
+            content = (await client.read_resource(uri)).contents[0]
+            assert base64.b64decode(content.blob) == b"pixels"
+            await run_sync(hide_get_booking)
+            with pytest.raises(MCPError) as error:
+                await client.read_resource(uri, cache_mode="bypass")
+            return error.value
+
+    assert "There is no such file" in async_to_sync(outcome)().error.message
+
+
+def hide_get_booking() -> None:
+    key = ApiKey.objects.get()
+    key.hidden_tools = ["get_booking"]
+    key.save()
     revisions.bump()
 
 

@@ -298,6 +298,28 @@ def test_a_form_without_its_token_is_told_in_the_form_that_is_asked_for(accept, 
 # -- Health: upstreams and success criteria -----------------------------------------------------------
 
 
+def bad_request(response) -> dict[str, str]:
+    error = json.loads(response.content)["error"]
+    assert (response.status_code, error["reason"]) == (400, "bad_request")
+    return error["data"]
+
+
+@pytest.mark.django_db
+def test_only_a_wrong_host_is_told_about_hosts(admin_client, settings):
+    settings.ALLOWED_HOSTS = ["testserver"]
+    wrong = bad_request(admin_client.get("/admin/", headers={"host": "elsewhere.example.com"}))
+    assert (wrong["parameter"], wrong["value"]) == ("Host", "elsewhere.example.com")
+    assert "ALLOWED_HOSTS" in wrong["suggestion"]
+    for response in (
+        admin_client.get("/admin/auth/user/?password__startswith=a"),
+        admin_client.generic("POST", "/admin/login/", b"abc", content_type="multipart/form-data"),
+    ):
+        other = bad_request(response)
+        assert other["suggestion"] == "Check the address and the form."
+        assert "parameter" not in other
+        assert "HOST" not in str(other).upper()
+
+
 @pytest.fixture
 def dead_upstream() -> Iterator[None]:
     """One that has failed several times in a row."""

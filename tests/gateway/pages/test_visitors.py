@@ -54,6 +54,8 @@ def test_browsers_that_are_unknown_are_led_to_the_login_and_back(client: Client,
     assert response.status_code == 401
     assert response["WWW-Authenticate"] == 'Bearer realm="sluice"'
     assert f'href="/admin/login/?next={address}"' in text(response)
+    response = client.get(f"{address}?x=1&y=a%26b", headers={"Accept": BROWSER})
+    assert f'href="/admin/login/?next={address}%3Fx%3D1%26y%3Da%2526b"' in response.content.decode()
 
 
 def test_home_tells_those_unknown_how_to_log_in_and_make_a_key(client: Client):

@@ -1,4 +1,4 @@
-"""The gate before requests that hash: one at a time, each address in its own lane."""
+"""The gate before requests that hash: one at a time, each address in its own queue."""
 
 import asyncio
 import threading

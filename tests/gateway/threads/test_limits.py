@@ -1,11 +1,11 @@
-"""A lane is as wide as it is for everyone, and gone when nobody is in it."""
+"""A concurrency limit admits the same number of calls for each key, and is removed with the key's last call."""
 
 import asyncio
 
 from gateway.threads.limits import ConcurrencyLimits
 
 
-async def test_a_lane_lets_so_many_in_at_once_and_leaves_nothing_behind():
+async def test_a_key_has_so_many_calls_at_once_and_is_removed_with_its_last_one():
     limits, inside, gate = ConcurrencyLimits(2), [], asyncio.Event()
 
     async def go(number: int) -> None:

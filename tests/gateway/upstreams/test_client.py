@@ -20,7 +20,7 @@ from gateway.upstreams.errors import (
 from gateway.upstreams.limits import CallLimits, Rate
 from gateway.upstreams.quota import UNKNOWN_WAIT
 from gateway.upstreams.request import Request, Response
-from gateway.upstreams.waits import one_call
+from gateway.upstreams.usage import one_call
 from tests.gateway.upstreams.conftest import Time, failed, get
 from tests.simulators.bad_upstream import OK, BadUpstream
 
@@ -383,10 +383,12 @@ async def test_a_busy_upstream_that_asks_for_more_is_not_waited_for(bad: BadUpst
 async def test_all_requests_of_a_call_wait_ten_seconds_together(bad: BadUpstream, acme: Make, time: Time):
     upstream = acme()
     bad.status, bad.headers = 429, {"Retry-After": "4"}
-    with one_call():
+    with one_call() as use:
         for number in range(3):
             await failed(upstream, get(bad, f"/given/{number}"))
         assert time.sleeps == [4, 4]
+    assert use.paused_seconds == 8
+    assert [each.ms for each in use.waits if each.status is None] == [4000, 4000]
     with one_call():
         await failed(upstream, get(bad, "/given"))
     assert time.sleeps == [4, 4, 4, 4]
@@ -400,6 +402,18 @@ async def test_the_wait_for_the_rate_counts_too(bad: BadUpstream, acme: Make, ti
     error = await failed(upstream, get(bad, "/given"))
     assert (bad.count, time.sleeps, error.reason) == (2, [6], "upstream_busy")
     assert error.capacity == {"remaining": 0, "limit": 1}  # of the rate, as upstream says nothing
+
+
+async def test_a_very_short_wait_for_the_rate_counts_but_is_not_listed(
+    bad: BadUpstream, acme: Make, time: Time, settings: Settings
+):
+    settings.REDIS_URL = ""
+    upstream = acme(rates=[Rate("burst", 1, 0.0005)])
+    with one_call() as use:
+        for _ in range(2):
+            await upstream.fetch(get(bad, "/ok"))
+    assert use.paused_seconds == pytest.approx(sum(time.sleeps)) == pytest.approx(0.0005)
+    assert [each.status for each in use.waits] == [200, 200]
 
 
 async def test_a_busy_upstream_that_does_not_say_for_how_long_is_asked_again_later(bad: BadUpstream, acme: Make):

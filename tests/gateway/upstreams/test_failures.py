@@ -15,6 +15,10 @@ from gateway.upstreams.request import Response
 SECRET = "s3cr3t/w0rd+"
 
 
+def answer_of(body: bytes) -> Response:
+    return Response(422, {"content-type": "application/json"}, body)
+
+
 def said(document: Any, media_type: str = "application/json") -> str:
     return message_of(Response(422, {"content-type": media_type}, json.dumps(document).encode()), [SECRET])
 
@@ -36,6 +40,52 @@ def said(document: Any, media_type: str = "application/json") -> str:
 )
 def test_the_message_is_found_where_apis_put_it(document: Any):
     assert said(document, "application/problem+json; charset=utf-8") == "No such charge"
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"detail": [{"loc": ["query", "email"], "msg": "is no address", "type": "x"}]}, "email: is no address"),
+        ({"detail": [{"loc": ["body", "lines", 0], "msg": "is too long"}]}, "lines.0: is too long"),
+        ({"message": "Invalid.", "errors": {"email": ["Is taken."]}}, "Invalid.; email: Is taken."),
+        ({"email": ["Is taken.", "Is long."], "age": ["Is low."]}, "email: Is taken. Is long.; age: Is low."),
+        ({"errors": {"name": ["is empty"]}}, "name: is empty"),
+        ({"message": "Failed", "errors": [{"field": "email", "code": "invalid"}]}, "Failed; email: invalid"),
+        ({"title": "Bad", "invalid-params": [{"name": "a", "reason": "is low"}]}, "Bad; a: is low"),
+        ({"errors": [{"detail": "is low", "source": {"pointer": "/data/a"}}]}, "/data/a: is low"),
+        ({"error": {"message": "Bad", "details": [{"field": "a", "description": "is low"}]}}, "Bad; a: is low"),
+        ({"message": ["a is low", "b is high"], "error": "Bad Request"}, "a is low; b is high"),
+        ({"error": {"details": [{"fieldViolations": [{"field": "a", "description": "is low"}]}]}}, "a: is low"),
+        ([{"message": "No such column", "errorCode": "INVALID_FIELD"}], "No such column"),
+    ],
+)
+def test_the_fields_that_upstream_objects_to_are_named(document: Any, message: str):
+    assert said(document) == message
+
+
+NAMES = st.sampled_from(["errors", "detail", "message", "fieldViolations", "loc", "field", "source", "error", "msg"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(NAMES, below, max_size=4),
+)
+
+
+@given(VALUES)
+def test_an_error_of_any_shape_can_be_read(document: Any):
+    assert len(said(document)) <= MAX_CHARS
+
+
+def test_a_deeply_nested_error_can_be_read():
+    assert message_of(answer_of(b'{"errors":[{"fieldViolations":' * 300 + b"1" + b"}]}" * 300), []) == ""
+
+
+def test_a_plain_text_that_rejects_a_request_is_repeated():
+    def of_text(text: bytes, status: int = 400) -> str:
+        return message_of(Response(status, {"content-type": "text/plain; charset=utf-8"}, text), [SECRET])
+
+    assert of_text(b"until is before from\nat line 7") == "until is before from"
+    assert "w0rd" not in of_text(f"{SECRET} is wrong".encode())
+    assert [of_text(b"<html>No"), of_text(b"Traceback", 500), of_text(b"\xff" * 70_000)] == ["", "", ""]
 
 
 @pytest.mark.parametrize("document", [{}, [], "text", None, {"message": 5}, {"errors": []}, {"error": {"message": ""}}])

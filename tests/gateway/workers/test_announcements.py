@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from context_protection.breaker import Breaker
+from context_protection.breaker import FIRST_COOLDOWN, OPENS_AFTER, Breaker
 from context_protection.stores.announcements import Announcements, Topic, _channel, _kept_key
 from context_protection.stores.redis_client import connect
 from gateway.upstreams import shared_breakers
 from gateway.upstreams.shared_breakers import BreakerOutcome
+from telemetry import events
+from telemetry.models import Event
 from tests.gateway.workers.running_store import running_store
 from tests.patience import PATIENCE
 
@@ -125,3 +127,39 @@ def test_a_breaker_that_closed_before_a_process_used_its_upstream_is_closed_ther
     breaker = Breaker()
     shared_breakers.join("closed-elsewhere", breaker)
     assert breaker.state == "closed"
+
+
+def test_a_process_that_catches_up_opens_the_breakers_that_it_already_uses():
+    breaker = Breaker()
+    shared_breakers.join("used-already", breaker)
+    shared_breakers._catch_up({"used-already": [time.time() + 60, 60.0]})
+    assert breaker.state == "open"
+    assert 59 < breaker.enter() <= 60
+
+
+@pytest.mark.django_db
+def test_a_trial_of_another_process_holds_up_trials_here_until_it_ends_and_its_result_counts_here():
+    now = 1000.0
+    breaker = Breaker(lambda: now)
+    shared_breakers.join("tried-elsewhere", breaker)
+
+    def hear(outcome: BreakerOutcome, reason: str = "") -> None:
+        shared_breakers._hear({"upstream": "tried-elsewhere", "outcome": outcome.value, "reason": reason})
+
+    for _ in range(OPENS_AFTER):
+        hear(BreakerOutcome.FAILED, "upstream_failed")
+    assert breaker.enter() == FIRST_COOLDOWN
+    now += FIRST_COOLDOWN
+    hear(BreakerOutcome.TRYING)
+    assert breaker.enter() == 1.0, "the other process decides"
+    hear(BreakerOutcome.FAILED, "upstream_failed")
+    assert breaker.enter() == 2 * FIRST_COOLDOWN
+    now += 2 * FIRST_COOLDOWN
+    hear(BreakerOutcome.TRYING)
+    hear(BreakerOutcome.ABANDONED)
+    assert breaker.enter() == 0.0, "the next call is the trial"
+    hear(BreakerOutcome.SUCCEEDED)
+    assert [breaker.enter(), breaker.enter()] == [0.0, 0.0]
+    assert events.flush()
+    recorded = Event.objects.filter(subject="tried-elsewhere").order_by("pk").values_list("before", "after", "reason")
+    assert list(recorded) == [(Event.CLOSED, Event.OPEN, "upstream_failed"), (Event.OPEN, Event.CLOSED, "")]

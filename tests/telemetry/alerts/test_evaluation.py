@@ -10,6 +10,8 @@ from django.db import connection
 
 from telemetry import queries, tasks
 from telemetry.alerts import evaluation, links, notifications, readings
+from telemetry.alerts.conditions import condition_of
+from telemetry.alerts.look_back import look_back
 from telemetry.locks import only_one
 from telemetry.models import Event
 from telemetry.models.alerts import Alert, AlertRule, Notification
@@ -133,6 +135,19 @@ def test_a_tool_with_a_limit_of_its_own_is_checked_alone():
     assert [alert.subject for alert in Alert.objects.all()] == ["get_booking"]
 
 
+def test_a_tool_with_a_limit_of_its_own_is_checked_as_a_tool_by_a_rule_per_upstream():
+    rule = only("oversized_share", per="upstream", limits_by_tool={"get_booking": 0.5})
+    traffic(0, calls=100, oversized=60, upstream="acme")
+    check(30)
+    alert = Alert.objects.get()
+    assert (alert.subject, alert.limit, alert.affected) == ("get_booking", 0.5, 60)
+    assert alert.tools == [("get_booking", 60, 60)]
+    assert alert.details["calls"] == {"tool": ["get_booking"], "oversized": ["yes"]}
+    assert Event.objects.get(kind="A").subject_type == "tool"
+    past = look_back(condition_of(rule), NOON + timedelta(hours=1))
+    assert [firing.subject for firing in past.firings] == ["get_booking"]
+
+
 # -- Other kinds ------------------------------------------------------------------------------------
 
 
@@ -194,6 +209,7 @@ def test_no_data_is_not_ok():
     check(700)
     alert = Alert.objects.get()
     assert (alert.state, alert.ended_at) == ("no_data", None)
+    assert alert.message == "No calls to check. That is not the same as OK."
     assert alert in Alert.objects.open()
     traffic(800, calls=100)
     for seconds in (801, 1000):
@@ -232,6 +248,17 @@ def test_cursors_that_fail_are_counted():
     assert Alert.objects.get().message == (
         "11 calls in 15 minutes came with an expired or invalid cursor: list_bookings 11."
     )
+
+
+def test_a_tool_whose_cursors_no_longer_fail_has_recovered_although_it_has_nothing_to_count():
+    only("paging_failures", per="tool", limit=2, recovery_limit=1, recovery_seconds=0)
+    traffic(0, calls=5, outcome="error", origin="caller", error_reason="cursor_expired")
+    check(30)
+    traffic(1000, calls=50)
+    check(1001)
+    assert states("list_bookings") == ["alerting", "normal"]
+    (event,) = Event.objects.filter(kind="A", summary__endswith="recovered")
+    assert event.reason == "Nothing to check any more. This rule counts that as recovered."
 
 
 @pytest.mark.parametrize("kind", ["oversized_share", "error_rate", "upstream_down"])
@@ -314,6 +341,10 @@ def test_switching_a_rule_off_ends_its_alerts_and_tells_nobody():
     alert = Alert.objects.get()
     assert (alert.state, alert.message) == ("normal", "The rule was switched off.")
     assert Notification.objects.count() == 1
+    assert [event.summary for event in Event.objects.filter(kind="A").order_by("pk")] == [
+        "Too many oversized answers fires",
+        "Too many oversized answers ended",
+    ]
 
 
 def test_the_highest_value_is_remembered():

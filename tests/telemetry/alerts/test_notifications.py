@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.core import mail
@@ -11,7 +11,7 @@ from django.core import mail
 from telemetry.alerts import actions, channels, notifications, trial
 from telemetry.models.alerts import Alert, AlertRule, Channel, Notification
 from tests.simulators.webhook_receiver import webhook_receiver
-from tests.telemetry.alerts.examples import a_channel, check, only, traffic
+from tests.telemetry.alerts.examples import a_channel, an_alert, check, only, traffic
 from tests.telemetry.examples import NOON
 
 pytestmark = pytest.mark.django_db
@@ -103,6 +103,18 @@ def test_what_fails_is_tried_again_later_and_later_with_the_same_delivery_id():
         (third,) = deliver(50)
         assert (third.state, third.attempts, third.result) == ("sent", 3, "answered 204")
         assert len({got.headers["x-sluice-delivery"] for got in receiver.received}) == 1
+
+
+def test_the_value_in_a_webhook_that_is_sent_late_is_that_of_its_sentence():
+    with webhook_receiver(500) as receiver:
+        fired(a_webhook(receiver.url))
+        deliver(30)
+        traffic(31, calls=100, oversized=94)
+        check(32)
+        deliver(35)
+        document = json.loads(receiver.received[-1].body)
+    assert document["message"].startswith("6% of answers were over budget (limit 5%)")
+    assert (document["alert"]["value"], document["alert"]["limit"]) == (0.06, 0.05)
 
 
 def test_after_the_last_attempt_it_has_failed(caplog):
@@ -221,11 +233,142 @@ def test_a_silenced_alert_is_checked_and_tells_when_the_silence_is_over():
     assert Notification.objects.count() == 2
 
 
+def test_a_silence_that_somebody_has_ended_stays_ended_when_the_alert_fires_again():
+    only("oversized_share", recovery_seconds=0).channels.set([a_channel()])
+    alert = an_alert(ended_at=NOON)
+    actions.silence(alert, by="ops-2", until=NOON + timedelta(hours=2), now=NOON)
+    traffic(0, calls=100, oversized=6)
+    check(30)
+    again = Alert.objects.get(ended_at=None)
+    actions.end_silence(again, by="ops-2", now=NOON + timedelta(seconds=31))
+    traffic(60, calls=800)
+    check(90)
+    traffic(3600, calls=100, oversized=50)
+    check(3630)
+    third = Alert.objects.get(ended_at=None)
+    assert (third.state, third.silenced_by, third.silenced_until) == ("alerting", "", None)
+    assert Notification.objects.count() == 1
+
+
+def until_sent(seconds: float) -> str:
+    """The state of the only message, after its task was started, if it is due."""
+    if notifications.start_due(NOON + timedelta(seconds=seconds)):
+        deliver(seconds)
+    return Notification.objects.get().state
+
+
+def silenced_before_the_message_was_sent() -> Alert:
+    """The oversized alert, silenced for an hour, whose message was not sent for that reason."""
+    alert = fired(a_channel())
+    now = NOON + timedelta(seconds=30)
+    actions.silence(alert, by="ops-2", until=now + timedelta(hours=1), now=now)
+    (waiting,) = deliver(31)
+    assert (waiting.state, waiting.attempts) == ("queued", 0)
+    assert waiting.result == "silenced; sent when the silence ends, unless the alert has ended by then"
+    return alert
+
+
+def test_a_message_that_was_silenced_is_sent_when_the_silence_ends_if_the_alert_still_fires():
+    silenced_before_the_message_was_sent()
+    assert until_sent(3600) == "queued"
+    assert mail.outbox == []
+    assert until_sent(3631) == "sent"
+    assert [message.subject for message in mail.outbox] == ["[Sluice] ▲ Too many oversized answers is firing"]
+
+
+def test_a_message_that_was_silenced_is_sent_when_somebody_ends_the_silence():
+    alert = silenced_before_the_message_was_sent()
+    actions.end_silence(alert, by="ops-2", now=NOON + timedelta(seconds=60))
+    assert until_sent(61) == "sent"
+
+
+@pytest.mark.parametrize("change", [{"ended_at": NOON + timedelta(seconds=3000)}, {"acknowledged_at": NOON}])
+def test_a_message_that_was_silenced_is_dropped_if_the_alert_has_ended_or_is_acknowledged(change: dict[str, datetime]):
+    silenced_before_the_message_was_sent()
+    Alert.objects.update(**change)
+    assert until_sent(3001) == "dropped", "at once, and not when the silence ends"
+    assert mail.outbox == []
+
+
 def test_a_silence_ends_within_seven_days():
     alert = fired()
     for until in (NOON - timedelta(seconds=1), NOON + timedelta(days=8)):
         with pytest.raises(ValueError, match="within the next 7 days"):
             actions.silence(alert, by="ops-2", until=until, now=NOON)
+
+
+# -- Ended, switched off ------------------------------------------------------------------------------
+
+
+def recovered(*told: Channel) -> Alert:
+    """The oversized alert with these channels, which recovered after ten minutes."""
+    only("oversized_share", recovery_seconds=0)
+    alert = fired(*told)
+    traffic(600, calls=800)
+    check(630)
+    alert.refresh_from_db()
+    assert alert.ended_at is not None
+    return alert
+
+
+def test_of_an_alert_that_ended_before_its_message_was_sent_nobody_hears():
+    recovered(a_channel())
+    assert [(sent.state, sent.result) for sent in deliver(3600)] == [
+        ("dropped", "the alert ended before this was sent"),
+        ("dropped", "the message about the firing was not sent"),
+    ]
+    assert mail.outbox == []
+
+
+def test_who_may_have_heard_that_it_fires_hears_that_it_recovered():
+    with webhook_receiver(503) as lossy:
+        fired(a_webhook(lossy.url))
+        assert [sent.state for sent in deliver(31)] == ["queued"]
+        traffic(600, calls=800)
+        for seconds in (630, 690):
+            check(seconds)
+        deliver(3600)
+        assert {json.loads(sent.body)["event"] for sent in lossy.received} == {"firing", "recovered"}
+
+
+def test_only_the_channels_that_told_of_the_firing_tell_of_the_recovery():
+    with webhook_receiver(404) as broken:
+        told = a_channel()
+        fired(told, a_webhook(broken.url))
+        assert [sent.state for sent in deliver(31)] == ["sent", "failed"]
+        traffic(600, calls=800)
+        for seconds in (630, 690):
+            check(seconds)
+        assert {sent.channel: sent.state for sent in deliver(691)[2:]} == {
+            told: "sent",
+            Channel.objects.get(kind="webhook"): "dropped",
+        }
+        assert len(broken.received) == 1
+    assert [message.subject.rsplit(" ", 1)[1] for message in mail.outbox] == ["firing", "recovered"]
+
+
+def test_the_message_of_recovery_waits_while_another_worker_sends_the_one_of_firing():
+    recovered(a_channel())
+    attempted_until = NOON + timedelta(seconds=631) + notifications.LEASE
+    firing, recovery = Notification.objects.order_by("pk")
+    Notification.objects.filter(pk=firing.pk).update(attempts=1, due_at=attempted_until)
+    deliver(632)
+    recovery.refresh_from_db()
+    assert (recovery.state, recovery.attempts, recovery.due_at) == ("queued", 0, attempted_until)
+    Notification.objects.filter(pk=firing.pk).update(state="sent")
+    deliver(692)
+    assert [message.subject for message in mail.outbox] == ["[Sluice] ● Too many oversized answers has recovered"]
+
+
+def test_a_channel_that_was_switched_off_sends_nothing_that_waits():
+    channel, other = a_channel(), a_channel(name="other")
+    fired(channel, other)
+    Channel.objects.filter(pk=channel.pk).update(is_enabled=False)
+    assert [(sent.state, sent.result) for sent in deliver(31)] == [
+        ("dropped", "the channel was switched off before this was sent"),
+        ("sent", "sent to ops@example.com"),
+    ]
+    assert len(mail.outbox) == 1
 
 
 # -- Test button ------------------------------------------------------------------------------------

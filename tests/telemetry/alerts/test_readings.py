@@ -6,9 +6,12 @@ from uuid import uuid4
 
 import pytest
 
+from telemetry.alerts.conditions import Reading, condition_of
+from telemetry.alerts.readings import drift
 from telemetry.alerts.readings.upstreams import healths, why_down
-from telemetry.models import ProcessReport, RejectedKey
-from telemetry.models.alerts import Alert
+from telemetry.alerts.words import condition_sentence
+from telemetry.models import Event, ProcessReport, RejectedKey, TokenAudit
+from telemetry.models.alerts import Alert, AlertRule
 from tests.telemetry.alerts.examples import check, only, states, traffic
 from tests.telemetry.examples import NOON
 
@@ -225,3 +228,60 @@ def test_many_refused_keys_name_the_addresses():
     assert Alert.objects.get().message == (
         "101 calls in 5 minutes came with a key that is refused (limit 100): 198.51.100.7 90, 198.51.100.8 11."
     )
+
+
+# -- Token counts -------------------------------------------------------------------------------------
+
+
+def audited(count: int, *, claude: int) -> None:
+    """Audits of texts that have 1,000 tokens."""
+    counts = {"chars": 1, "formula_tokens": 900, "claude_tokens": claude, "actual_tokens": 1000}
+    audits = (TokenAudit(at=NOON, operation="x", text_class="json", source="ctok", **counts) for _ in range(count))
+    TokenAudit.objects.bulk_create(audits)
+
+
+def drift_of(rule: AlertRule) -> Reading:
+    (reading,) = drift.read(condition_of(rule), NOON)
+    return reading
+
+
+def test_token_counts_that_nobody_checked_are_not_said_to_be_right():
+    rule = only("token_drift")
+    nothing = "Fewer than 20 full counts per class: nothing to judge."
+    assert (drift_of(rule).value, drift_of(rule).message) == (None, nothing)
+    audited(19, claude=500)
+    assert (drift_of(rule).value, drift_of(rule).message) == (None, nothing)
+    audited(1, claude=500)
+    assert drift_of(rule).value == 0.5
+    assert "json -50.0%" in drift_of(rule).message
+
+
+def test_a_rule_on_token_counts_can_need_more_than_the_newest_fifty():
+    rule = only("token_drift", minimum=60)
+    audited(59, claude=500)
+    assert drift_of(rule).message == "Fewer than 60 full counts per class: nothing to judge."
+    audited(1, claude=500)
+    assert (drift_of(rule).value, drift_of(rule).sample) == (0.5, 60)
+
+
+# -- Rollouts -----------------------------------------------------------------------------------------
+
+
+def test_a_rollout_that_was_rolled_back_fires_for_the_window_of_the_rule():
+    only("rollout_rolled_back", window_seconds=7200)
+    change = {"kind": "C", "subject_type": "rollout", "subject": "smaller-pages", "after": "rolled_back"}
+    Event.objects.create(at=NOON, summary="smaller-pages was rolled back", reason="more errors", **change)
+    check(7100)
+    assert (Alert.objects.get().state, Alert.objects.get().message) == ("alerting", "smaller-pages: more errors")
+    check(7230)
+    assert Alert.objects.get().state == "normal"
+    assert Alert.objects.get().message == "No rollout was rolled back for 2 hours."
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(0.0025, "0.25%"), (0.0004, "0.04%"), (0.05, "5%"), (0.058, "5.8%"), (0.0, "0%"), (1e-8, "<0.0001%")],
+)
+def test_a_rule_says_its_limit_as_it_was_entered(limit: float, words: str):
+    rule = only("error_rate", limit=limit, recovery_limit=0)
+    assert condition_sentence(condition_of(rule)).startswith(f"more than {words} of calls fail")

@@ -74,10 +74,14 @@ def test_the_span_before_is_as_long_or_a_week_earlier():
         ("compare=later", ["compare=later", "previous"]),
         ("from=yesterday", ["from=yesterday", "2026-11-22T14:02:00Z"]),
         ("from=2026-11-22T12:00Z&to=2026-11-22T11:00Z", ["to=2026-11-22T11:00Z", "400 days"]),
-        ("from=0001-01-01T00:00&to=9999-12-31T23:59&tz=Asia/Tokyo", ["400 days"]),
+        ("from=1970-01-01T00:00Z&to=9998-12-31T23:59Z", ["400 days"]),
+        ("from=0001-01-01T00:00&to=0001-01-02T00:00&tz=Asia/Tokyo", ["from=0001-01-01T00:00"]),
+        ("from=9999-12-30T00:00Z&to=9999-12-31T23:59Z", ["from=9999-12-30T00:00Z"]),
         ("cache=perhaps", ["perhaps", "yes or no"]),
         ("status=ok", ["ok", "503"]),
+        ("status=99999999999999999999", ["99999999999999999999", "503"]),
         ("min_ms=fast", ["min_ms=fast", "a whole number"]),
+        ("min_tokens=99999999999999999999", ["min_tokens=99999999999999999999", "at most 9 digits"]),
     ],
 )
 def test_what_is_not_understood_is_said_and_left_out(query, names):

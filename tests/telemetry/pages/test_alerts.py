@@ -2,7 +2,9 @@
 
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, timedelta
+from html import unescape
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -66,11 +68,17 @@ def test_no_alert_is_said_and_a_dead_checker_is_not_health(admin_client):
 
 
 @pytest.mark.parametrize(
-    ("state", "is_shown"), [("firing", True), ("pending", False), ("no_data", False), ("recovered", False), ("x", True)]
+    ("state", "is_shown"), [("firing", True), ("pending", False), ("no_data", False), ("ended", False), ("x", True)]
 )
 def test_a_tab_shows_its_state_only(admin_client, alert, state, is_shown):
     html = text_of(admin_client.get(f"{LIST}?state={state}"))
     assert (f'id="alert-{alert.pk}"' in html) is is_shown
+
+
+def test_another_range_has_the_same_tab(admin_client):
+    html = text_of(admin_client.get(f"{LIST}?state=firing&range=1h"))
+    form = re.search(r'<form id="controls".*?</form>', html, re.S)[0]
+    assert re.findall(r'type="hidden" name="(\w+)" value="(\w+)"', form) == [("state", "firing")]
 
 
 def test_a_viewer_sees_alerts_and_cannot_change_them(viewer, alert):
@@ -104,6 +112,19 @@ def test_an_alert_shows_its_condition_its_tools_and_what_happened(admin_client, 
     assert "limit 5%" in html
     assert f'href="{LIST}runbooks/#oversized_share"' in html
     assert "No change of settings and no deployment in the hour before." in html
+
+
+def test_an_alert_of_a_tool_with_its_own_limit_shows_that_condition_and_the_values_of_the_tool(admin_client):
+    only("oversized_share", per="upstream", limits_by_tool={"get_booking": 0.5})
+    at = timezone.now() - timedelta(seconds=10)
+    stored(*[a_call(at=at, upstream="acme")] * 40, *[a_summary(at=at, upstream="acme")] * 60)
+    evaluation.check_alerts()
+    response = admin_client.get(f"{LIST}{Alert.objects.get(subject='get_booking').pk}/")
+    assert "It fires when more than 50% of answers are over their budget, per tool, on tools get_booking" in text_of(
+        response
+    )
+    (line,) = response.context["chart"].content.lines
+    assert set(line.values) - {None} == {1.0}
 
 
 def test_an_alert_and_its_rule_show_their_states_over_time(admin_client, alert):
@@ -158,6 +179,28 @@ def test_a_silence_has_an_end_and_can_be_ended(admin_client, alert):
     assert alert.silenced_until is None
     html = text_of(admin_client.post(f"{page}silence/", {"until": "forever"}, follow=True))
     assert "until=&#x27;forever&#x27; is not a valid time. Expected: 1h, 4h, 08:00 or 7d." in html
+
+
+def test_a_silence_until_eight_ends_at_eight_in_the_zone_of_the_page_and_the_history_says_so_in_utc(
+    admin_client, alert
+):
+    page = f"{LIST}{alert.pk}/"
+    action = re.search(r'action="([^"]*/silence/[^"]*)"', text_of(admin_client.get(f"{page}?tz=Asia/Tokyo")))[1]
+    said = text_of(admin_client.post(unescape(action), {"until": "08:00"}, follow=True))
+    alert.refresh_from_db()
+    local = alert.silenced_until.astimezone(ZoneInfo("Asia/Tokyo"))
+    assert (local.hour, local.minute, local.second) == (8, 0, 0)
+    assert f"Silenced until {local:%Y-%m-%d} 08:00 (Asia/Tokyo)." in said
+    (done,) = alert.transitions.filter(what="silenced")
+    assert done.message == f"until {alert.silenced_until.astimezone(UTC):%Y-%m-%d} 23:00 UTC"
+
+
+def test_a_silence_until_eight_uses_the_zone_of_the_browser_if_the_page_has_no_other(admin_client, alert):
+    admin_client.cookies["tz"] = "Asia/Tokyo"
+    shown = text_of(admin_client.get(LIST))
+    admin_client.post(unescape(re.search(r'action="([^"]*/silence/[^"]*)"', shown)[1]), {"until": "08:00"})
+    alert.refresh_from_db()
+    assert alert.silenced_until.astimezone(ZoneInfo("Asia/Tokyo")).hour == 8
 
 
 @pytest.mark.parametrize("target", ["https://evil.example", "//evil.example/telemetry/", "/admin/"])
@@ -306,6 +349,25 @@ def test_the_test_button_shows_the_result_of_each_channel(admin_client):
     assert "Email a email sent to ops@example.com." in html
     assert "Webhook a webhook: 127.0.0.1 is a private or reserved address" in html or "private or reserved" in html
     assert mail.outbox[0].subject == "[Sluice] ○ Test of the rule Bookings fail"
+
+
+def test_saving_a_rule_keeps_its_channels_that_are_switched_off(admin_client):
+    on, off, other = a_channel(), a_channel(name="night", is_enabled=False), a_channel(name="new", is_enabled=False)
+    rule = only("error_rate")
+    rule.channels.set([on, off])
+    page = f"{RULES}{rule.pk}/"
+    response = admin_client.get(page)
+    assert "Email night (switched off)" in text_of(response)
+    assert "Email new" not in text_of(response)
+    assert "Notify Email a email when" in text_of(response)
+    shown = {field.name: field.value() for field in response.context["form"] if field.value() is not None}
+    fields = {**shown, "kind": "error_rate"}
+    tested = text_of(admin_client.post(page, {**fields, "do": "test"}))
+    assert "Test sent to 1 of 1 channel." in tested
+    assert admin_client.post(page, {**fields, "do": "save"}).status_code == 302
+    assert set(rule.channels.all()) == {on, off}
+    admin_client.post(page, {**fields, "channels": [on.pk, other.pk], "do": "save"})
+    assert set(rule.channels.all()) == {on, off}, "a channel that was not offered is an error"
 
 
 def test_rules_are_switched_and_only_own_ones_deleted(admin_client):

@@ -46,6 +46,20 @@ def test_what_is_open_is_open_until_the_end():
     assert words("open") == "11:00: closed (30 min); 11:30: open (30 min)"
 
 
+def test_what_opened_before_the_range_is_open_at_its_start():
+    a_breaker("open", 90)
+    a_breaker("closed", 40)
+    assert words() == "10:30: open (50 min); 11:20: closed (40 min)"
+
+
+def test_processes_of_two_hosts_with_the_same_number_have_two_breakers():
+    a_breaker("open", 50)
+    a_breaker("open", 40, host="there")
+    a_breaker("closed", 30)
+    a_breaker("closed", 20, host="there")
+    assert words() == "11:00: closed (10 min); 11:10: open (30 min); 11:40: closed (20 min)"
+
+
 def test_a_breaker_that_was_closed_all_the_time_has_no_strip():
     a_breaker("open", 90)
     a_breaker("closed", 80)

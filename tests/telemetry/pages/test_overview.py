@@ -120,6 +120,14 @@ def test_an_export_has_all_rows_and_the_values_behind_the_words(staff):
     assert as_json[1]["calls"] == 30
 
 
+def test_a_long_table_links_to_the_export_that_has_its_other_rows(staff):
+    stored(*(a_call(at=timezone.now(), caller=f"bot-{n:02}") for n in range(60)))
+    text = page(staff, "range=1h&by=key")
+    link = re.search(r'The first 50 of 60 rows\. <a href="([^"]+)"', text)[1]
+    exported = b"".join(staff.get(link).streaming_content).decode()
+    assert {row["key"] for row in csv.DictReader(io.StringIO(exported))} == {f"bot-{n:02}" for n in range(60)}
+
+
 def test_a_spreadsheet_does_not_compute_what_a_client_sent(staff):
     stored(a_call(at=timezone.now(), caller="=HYPERLINK(1)"), a_call(at=timezone.now(), caller="-1+2"))
     exported = b"".join(staff.get(f"{OVERVIEW}?range=1h&by=key&export=csv").streaming_content).decode()
@@ -145,6 +153,26 @@ def test_filtered_to_nothing_says_how_many_calls_there_are_without(staff):
     text = page(staff, "range=1h&tool=nosuch&key=none")
     assert f"No call matches these 2 filters in 1 hour. Without them there are {count}." in text
     assert 'href="/telemetry/overview/?range=1h">Remove filters</a>' in text
+
+
+def test_a_threshold_is_a_filter_that_every_page_shows_and_removes(staff):
+    at = timezone.now()
+    stored(*(a_call(at=at, latency_ms=9000 if n == 0 else 10) for n in range(10)))
+    text = html.unescape(staff.get("/telemetry/calls/?range=1h&min_ms=5000&q=order").content.decode())
+    assert 'aria-label="Remove the filter 5 s or longer"' in text.replace("\u00a0", " ")
+    overview = re.search(r'href="(/telemetry/overview/[^"]+)"', text)[1]
+    assert overview == f"{OVERVIEW}?range=1h&min_ms=5000"
+    text = html.unescape(staff.get(overview).content.decode()).replace("\u00a0", " ")
+    assert "1 call, 100.0% answered" in text
+    chip = re.search(r'<a class="chip" href="([^"]+)" aria-label="Remove the filter 5 s or longer"', text)
+    assert chip[1] == f"{OVERVIEW}?range=1h"
+
+
+def test_thresholds_that_no_call_reaches_are_said_and_can_be_removed(staff):
+    stored(a_call(at=timezone.now()))
+    text = page(staff, "range=1h&min_ms=50000&min_tokens=100000")
+    assert "No call matches these 2 filters in 1 hour. Without them there are 1." in text
+    assert re.search(r'href="([^"]+)"[^>]*>Remove filters', text)[1] == f"{OVERVIEW}?range=1h"
 
 
 def test_a_quiet_range_says_when_the_last_call_was(staff):

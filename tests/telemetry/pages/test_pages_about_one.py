@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import timedelta
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.utils import timezone
@@ -96,6 +97,23 @@ def test_a_tool_that_was_never_called_has_a_page_with_its_cost(staff):
 def test_a_filter_for_another_tool_does_not_add_its_calls(staff):
     the_story()
     assert "62 calls" in page(staff, "tools/acme_get_order/", "range=1h&tool=hostaway_list_bookings")
+
+
+@pytest.mark.parametrize(
+    ("path", "own"),
+    [
+        ("tools/acme_get_order/", ("tool", "acme_get_order")),
+        ("callers/ci-bot/", ("key", "ci-bot")),
+        ("upstreams/acme/", ("upstream", "acme")),
+    ],
+)
+def test_every_link_to_calls_selects_the_calls_of_the_page(staff, path, own):
+    the_story()
+    text = page(staff, path).replace(r"\u0026", "&")  # the data of charts escapes it
+    main = re.search(r"<main.*?</main>", text, re.S)[0]
+    links = re.findall(r'"(/telemetry/calls/\?[^"#]*)', main)
+    assert len(set(links)) > 10
+    assert [link for link in links if own not in parse_qsl(urlsplit(link).query)] == []
 
 
 @pytest.mark.parametrize("path", ["tools/nosuch/", "callers/nosuch/", "upstreams/nosuch/", "tools/%00/"])

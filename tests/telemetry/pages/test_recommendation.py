@@ -88,6 +88,6 @@ def test_what_is_asked_for_seldom_stays_outside():
 
 
 def test_a_recommendation_fills_in_the_page_of_the_budget():
-    found = Recommendation("", "", budget=5500, fields=("id", "notes"))
+    found = Recommendation("", "", "", budget=5500, fields=("id", "notes"))
     assert found.query == "?token_budget_threshold=5500&summary_fields=id%2C+notes"
-    assert Recommendation("", "").query == ""
+    assert Recommendation("", "", "").query == ""

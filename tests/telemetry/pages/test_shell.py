@@ -106,6 +106,12 @@ def save(client: Client, **fields: str):
     return client.post("/telemetry/views/", {"name": "Night", "address": f"{SEARCH}?q=a&tool=b", **fields})
 
 
+def test_a_search_says_where_request_ids_are(staff):
+    shown = staff.get(SEARCH).content.decode()
+    assert "An HTTP response has its request id in the header X-Request-ID." in shown
+    assert "Calls over WebSocket and stdio have ids of their own, which are in the log." in shown
+
+
 def test_a_saved_view_is_its_owners_unless_it_is_shared(staff, other_staff):
     assert save(staff)["Location"] == f"{SEARCH}?q=a&tool=b&view={SavedView.objects.get().pk}"
     assert "Night" in staff.get(SEARCH).content.decode()

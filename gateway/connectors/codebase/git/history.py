@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import dropwhile, islice
 
 import pygit2
 from pygit2.enums import SortMode
@@ -17,16 +17,36 @@ MAX_PATHS = 1_000  # of one commit; a commit that touches more says little about
 _BOT = re.compile(rb"(?i)(?<![a-z])bot(?![a-z])|dependabot|renovate|greenkeeper|github.actions")
 
 
-def past(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> Iterator[PastCommit]:
-    """The newest `limit` commits that HEAD reaches; fewer if the clone is shallow or lacks commits. SortMode.TIME is
-    not used, because it would read the whole history before the first commit."""
+class CommitNotFound(LookupError):
+    """HEAD does not reach the commit."""
+
+
+def past(
+    repository: pygit2.Repository,
+    limit: int = MAX_COMMITS,
+    *,
+    after: str = "",
+    most_paths: int | None = MAX_PATHS,
+) -> Iterator[PastCommit]:
+    """The newest `limit` commits that HEAD reaches, or the next ones after the commit whose id begins with `after`;
+    fewer if the clone is shallow or lacks commits. SortMode.TIME is not used, because it would read the whole history
+    before the first commit. `most_paths`: of one commit; None for all. Raises CommitNotFound for `after`."""
     if repository.head_is_unborn:
         return
     try:
-        for commit in islice(repository.walk(repository.head.target, SortMode.NONE), limit):
-            yield _past_commit(commit)
+        for commit in islice(_walk(repository, after), limit):
+            yield _past_commit(commit, most_paths)
     except (KeyError, pygit2.GitError):
         return
+
+
+def _walk(repository: pygit2.Repository, after: str) -> Iterator[pygit2.Commit]:
+    walk: Iterator[pygit2.Commit] = repository.walk(repository.head.target, SortMode.NONE)
+    if after:
+        walk = dropwhile(lambda commit: not str(commit.id).startswith(after), walk)
+        if next(walk, None) is None:
+            raise CommitNotFound
+    return walk
 
 
 def count(repository: pygit2.Repository, limit: int = MAX_COMMITS) -> int:
@@ -51,7 +71,7 @@ def text(raw: bytes, encoding: str | None = None) -> str:
         return raw.decode("utf-8", "surrogateescape")
 
 
-def _past_commit(commit: pygit2.Commit) -> PastCommit:
+def _past_commit(commit: pygit2.Commit, most_paths: int | None) -> PastCommit:
     first, _, rest = text(commit.raw_message, commit.message_encoding).strip().partition("\n\n")
     parents = len(commit.parent_ids)
     return PastCommit(
@@ -59,15 +79,15 @@ def _past_commit(commit: pygit2.Commit) -> PastCommit:
         time=commit.commit_time,
         subject=" ".join(first.split()),
         body=rest.strip(),
-        paths=_paths(commit) if parents < 2 else (),
+        paths=_paths(commit, most_paths) if parents < 2 else (),
         merge=parents > 1,
         by_bot=bool(_BOT.search(commit.author.raw_name) or _BOT.search(commit.author.raw_email)),
     )
 
 
-def _paths(commit: pygit2.Commit) -> tuple[str, ...]:
+def _paths(commit: pygit2.Commit, most: int | None) -> tuple[str, ...]:
     try:
         before = commit.parents[0].tree if commit.parent_ids else None
-        return tuple(map(text, sorted(islice(differing(before, commit.tree), MAX_PATHS))))
+        return tuple(map(text, sorted(islice(differing(before, commit.tree), most))))
     except (KeyError, pygit2.GitError):  # a shallow or partial clone lacks the other side
         return ()

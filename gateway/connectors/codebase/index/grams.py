@@ -20,6 +20,12 @@ _ASCII = re.compile(rf"[\0-\x7f]{{{LENGTH},}}")
 _LIKE_ASCII = str.maketrans({"İ": "i", "ı": "i", "ſ": "s"})
 
 
+# Syntax that the standard library and the `regex` module read differently, in a pattern without its escapes: a bracket
+# or a set operator within brackets, such as [[:alpha:]], and fuzzy matching, such as {e<=1}.
+_READ_OTHERWISE = re.compile(r"\[\^?\]?[^\]]*(?:\[|--|&&|\|\||~~)|\{[^{}]*[eids][^{}]*\}")
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
+
+
 def signature_of(text: str) -> bytes:
     grams = _grams(_folded(text))
     size = next((size for size in PRIMES if size * _GRAMS_OF_A_BYTE >= len(grams)), max(PRIMES))
@@ -52,7 +58,10 @@ class GramsQuery:
 
 
 def texts_in(expression: str) -> list[str]:
-    """Texts that every match of the regular expression contains. Empty if the standard library cannot parse it."""
+    """Texts that every match of the regular expression contains. Empty if the standard library, which parses it, cannot
+    read it as the `regex` module does, which searches for it."""
+    if _READ_OTHERWISE.search(_ESCAPE.sub("", expression)):
+        return []
     try:
         parsed = _parser.parse(expression)
     except (re.error, RecursionError, OverflowError):

@@ -23,6 +23,8 @@ def progress_of(project: KnownProject) -> Progress:
 def progress(state: IndexState) -> Progress:
     """The progress as callers may see it: without the error, which may contain paths."""
     status = IndexStatus(state.status)
+    if status is IndexStatus.NOT_STARTED:
+        return Progress()
     return Progress(
         status=status,
         processed_files=state.processed_files,
@@ -41,9 +43,8 @@ def begin_missing() -> None:
 
 def forget(project_id: int) -> None:
     """Resets the state of an index that was deleted to be rebuilt."""
-    IndexState.objects.filter(project_id=project_id).update(
-        status=IndexStatus.NOT_STARTED, processed_files=0, percent=0, error="", commit="", checked_at=None
-    )
+    new = IndexState(project_id=project_id)
+    IndexState.objects.filter(project_id=project_id).update(**{name: getattr(new, name) for name in _STORED})
 
 
 def record(project_id: int, advance: Advance) -> bool:

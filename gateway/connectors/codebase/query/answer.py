@@ -20,7 +20,7 @@ from gateway.connectors.codebase.query.query_result import QueryResult, Row
 from gateway.connectors.codebase.query.request import QueryRequest
 from gateway.connectors.codebase.query.short_answer import evidence_of
 from gateway.connectors.codebase.query.sources import Sources
-from gateway.connectors.codebase.query.suggestions import suggestions
+from gateway.connectors.codebase.query.suggestions import continuing, suggestions
 from gateway.connectors.codebase.schemas.structured_queries import OPERATION
 from gateway.connectors.codebase.secrets import sanitized
 
@@ -59,7 +59,8 @@ class _Answer:
     def draft(self) -> Draft:
         found = self._found()
         found = self._attempt("symbols", found, self._with_named_definitions)
-        further: list[str] = self._attempt("suggestions", [], lambda _: self._suggestions(found))
+        first = continuing(self._request, found, is_partial=bool(self._incomplete))
+        further = self._attempt("suggestions", first, lambda _: self._suggestions(found))
         with self._budget.step("write"):
             shown = replace(found, rows=[_sanitized(row) for row in found.rows])
             written = results(shown, self._request.response_format)

@@ -10,7 +10,6 @@ from context_protection.core.errors import InvalidArgument
 from gateway.connectors.codebase.index.grams import texts_in
 from gateway.connectors.codebase.query.query_result import MATCHES, HasLeft, QueryResult, match
 from gateway.connectors.codebase.query.sources import Sources
-from gateway.connectors.codebase.schemas.structured_queries import MAX_LIMIT
 
 MOST_LINES = 10  # shown of one match
 LONGEST_LINE = 300  # characters shown of a line
@@ -57,42 +56,42 @@ def _finder(query: Mapping[str, Any]) -> Find:
 def _lines(
     query: Mapping[str, Any], paths: Sequence[str], find: Find, sources: Sources, has_left: HasLeft
 ) -> QueryResult:
-    """Searches the files in the order of their paths, so that another query can continue after the last one."""
-    after, limit = query.get("after", ""), query["limit"]
+    """Searches the files in the order of their paths, so that another query can continue after the last one whose
+    matches were all shown. A file is shown in part only if it alone has more matches than the limit."""
+    after, offset, limit = query.get("after", ""), query["offset"], query["limit"]
     rows: list[dict[str, Any]] = []
-    read, slow, last = 0, [], after
+    slow: list[str] = []
+    read, last = 0, after
     for path in paths:
         if path <= after:
             continue
         if not has_left():
-            return _stopped(rows, read, query, last, f"Files after {last or 'the start'} were not searched.")
+            left_out = " ".join([f"Files after {last or 'the start'} were not searched.", *_too_slow(slow)])
+            return QueryResult(MATCHES, rows, read, left_out=left_out, next_query=_continued(query, last, offset))
         text = sources.text(path)
         read += 1
-        if text is None:
-            continue
         try:
-            found = list(_matches(path, text, find, limit + 1))
+            found = list(_matches(path, text, find, offset + limit + 1)) if text is not None else []
         except TimeoutError:
+            found = []
             slow.append(path)
-            continue
-        if len(rows) + len(found) > limit:
-            fitting = rows or found[:limit]
-            return QueryResult(MATCHES, fitting, read, has_more=True, next_query=_continued(query, last, bool(rows)))
-        rows, last = [*rows, *found], path
-    skipped = f"The expression took too long in {len(slow)} files, such as {slow[0]}." if slow else ""
-    return QueryResult(MATCHES, rows, read, left_out=skipped)
+        following = found[offset:]
+        if len(rows) + len(following) > limit:
+            shown = rows or following[:limit]
+            next_query = _continued(query, last, offset if rows else offset + limit)
+            left_out = " ".join(_too_slow(slow))
+            return QueryResult(MATCHES, shown, read, has_more=True, left_out=left_out, next_query=next_query)
+        rows, last, offset = [*rows, *following], path, max(0, offset - len(found))
+    return QueryResult(MATCHES, rows, read, left_out=" ".join(_too_slow(slow)))
 
 
-def _stopped(rows: list[dict[str, Any]], read: int, query: Mapping[str, Any], last: str, left_out: str) -> QueryResult:
-    return QueryResult(MATCHES, rows, read, left_out=left_out, next_query=_continued(query, last, proceeds=True))
+def _too_slow(paths: Sequence[str]) -> list[str]:
+    return [f"The expression took too long in {len(paths)} files, such as {paths[0]}."] if paths else []
 
 
-def _continued(query: Mapping[str, Any], last: str, proceeds: bool) -> dict[str, Any]:
-    """The query that continues after the last file whose matches were all shown. If the first file alone has more
-    matches than the limit, the same query with a higher limit."""
-    if proceeds:
-        return {**query, **({"after": last} if last else {})}
-    return {**query, "limit": min(MAX_LIMIT, query["limit"] * 10)}
+def _continued(query: Mapping[str, Any], last: str, offset: int) -> dict[str, Any]:
+    """The query that continues after the file `last` and the next `offset` matches."""
+    return {**query, **({"after": last} if last else {}), "offset": offset}
 
 
 def _matches(path: str, text: str, find: Find, most: int) -> Iterator[dict[str, Any]]:

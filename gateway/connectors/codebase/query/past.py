@@ -1,37 +1,54 @@
 """history and changedSince: the structured queries about commits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from context_protection.core.errors import InvalidArgument
 from gateway.connectors.codebase.git import worktree
 from gateway.connectors.codebase.git.changes import FileChange
-from gateway.connectors.codebase.git.history import past
+from gateway.connectors.codebase.git.history import MAX_COMMITS, CommitNotFound, past
 from gateway.connectors.codebase.git.past_commit import PastCommit
 from gateway.connectors.codebase.query.query_result import CHANGED_FILES, COMMITS, HasLeft, QueryResult
 from gateway.connectors.codebase.query.sources import Sources
-from gateway.connectors.codebase.schemas.structured_queries import MAX_LIMIT
 from gateway.connectors.codebase.tree.paths import PathRefused, parts_of
 
 
 def history(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
-    path, limit = query.get("path"), query["limit"]
+    path, limit, last = query.get("path"), query["limit"], query.get("after", "")
     inside = "/".join(_parts(path)) if path else None
     rows: list[dict[str, Any]] = []
     seen = 0
-    for commit in past(sources.repository):
+    for commit in _commits(sources, last):
         if not has_left():
-            left_out = f"Commits before the newest {seen:,} were not read."
-            return QueryResult(COMMITS, rows, seen, left_out=left_out, next_query=query)
-        seen += 1
+            return _stopped(query, rows, seen, last)
         if _touches(commit, inside, sources):
             if len(rows) == limit:
-                return QueryResult(
-                    COMMITS, rows, seen, has_more=True, next_query={**query, "limit": min(MAX_LIMIT, limit * 10)}
-                )
+                return QueryResult(COMMITS, rows, seen, has_more=True, next_query={**query, "after": last})
             rows.append(_row(commit))
-    return QueryResult(COMMITS, rows, seen)
+        seen, last = seen + 1, commit.id
+    return _stopped(query, rows, seen, last) if seen == MAX_COMMITS else QueryResult(COMMITS, rows, seen)
+
+
+def _commits(sources: Sources, after: str) -> Iterator[PastCommit]:
+    try:
+        yield from past(sources.repository, MAX_COMMITS, after=after, most_paths=None)
+    except CommitNotFound:
+        raise InvalidArgument(
+            "query.after is not a commit that HEAD reaches.",
+            reason="invalid_query",
+            parameter="query.after",
+            value=after,
+            expected="a commit of an earlier answer",
+            suggestion="Leave query.after out to begin with the newest commit.",
+        ) from None
+
+
+def _stopped(query: Mapping[str, Any], rows: list[dict[str, Any]], seen: int, last: str) -> QueryResult:
+    left_out = f"Commits older than {last[:12]} were not read." if last else "No commit was read."
+    return QueryResult(
+        COMMITS, rows, seen, left_out=left_out, next_query={**query, **({"after": last} if last else {})}
+    )
 
 
 def _touches(commit: PastCommit, path: str | None, sources: Sources) -> bool:
@@ -76,14 +93,15 @@ def changed_since(query: Mapping[str, Any], sources: Sources, has_left: HasLeft)
             suggestion='Ask {"operation": "history"} for commits.',
         ) from None
     rows = [_changed(each) for each in changes.files if sources.scope.holds(each.path)]
-    more = len(rows) > limit
+    end = query["offset"] + limit
+    more = len(rows) > end
     return QueryResult(
         CHANGED_FILES,
-        rows[:limit],
+        rows[query["offset"] : end],
         len(rows),
         has_more=more,
         left_out="The changes were too large to be read whole." if changes.truncated else "",
-        next_query={**query, "limit": min(MAX_LIMIT, len(rows))} if more else None,
+        next_query={**query, "offset": end} if more else None,
     )
 
 

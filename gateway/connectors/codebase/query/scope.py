@@ -27,7 +27,7 @@ class QueryScope:
         folders = [_folder(each) for each in given.get(DIRECTORIES, ())]
         for name in (PATTERNS, EXCLUDED):
             for pattern in given.get(name, ()):
-                _check_inside(name, pattern, pattern.removeprefix("!"))
+                _check_inside(name, pattern, pattern.removeprefix("!").removeprefix("/"))  # a slash anchors at the root
         return cls(
             tuple(folder for folder in folders if folder) if all(folders) else (),
             tuple(given.get(PATTERNS, ())),

@@ -20,11 +20,15 @@ def suggestions(request: QueryRequest, found: QueryResult, sources: Sources, *, 
     return list(dict.fromkeys(islice(_proposed(request, found, sources, is_partial=is_partial), MOST)))
 
 
-def _proposed(request: QueryRequest, found: QueryResult, sources: Sources, *, is_partial: bool) -> Iterator[str]:
+def continuing(request: QueryRequest, found: QueryResult, *, is_partial: bool) -> list[str]:
+    """The query that continues this one; none if nothing is left out."""
     if found.next_query:
-        yield _text(found.next_query)
-    elif is_partial and request.question:
-        yield request.question
+        return [_text(found.next_query)]
+    return [request.question] if is_partial and request.question else []
+
+
+def _proposed(request: QueryRequest, found: QueryResult, sources: Sources, *, is_partial: bool) -> Iterator[str]:
+    yield from continuing(request, found, is_partial=is_partial)
     if not found.rows:
         yield from _without_rows(request)
         return

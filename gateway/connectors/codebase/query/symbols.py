@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_protection.core.errors import InvalidArgument, nearest
+from gateway.connectors.codebase.index.store import FoundSymbol
 from gateway.connectors.codebase.index.symbols import Symbol, symbols_of
 from gateway.connectors.codebase.query.query_result import MATCHES, SYMBOLS, HasLeft, QueryResult, match
 from gateway.connectors.codebase.query.sources import Sources
-from gateway.connectors.codebase.schemas.structured_queries import MAX_LIMIT
 from gateway.connectors.codebase.tree import files
 from gateway.connectors.codebase.tree.paths import PathRefused
 
@@ -19,21 +19,34 @@ NOT_INDEXED = "Symbols are found when the index is complete."
 def find_symbol(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
     if sources.store is None:
         return QueryResult(MATCHES, [], 0, left_out=NOT_INDEXED, next_query=query)
-    name, limit, kind = query["name"], query["limit"], query.get("kind")
-    is_filtered = kind is not None or not sources.scope.is_whole
-    found = [
-        each
-        for each in sources.store.find_symbols(name, most=MOST_FILTERED if is_filtered else limit + 1)
-        if sources.scope.holds(each.path) and kind in (None, each.symbol.kind)
-    ]
+    found, left_out = _found(query, sources)
+    limit = query["limit"]
     rows: list[dict[str, Any]] = []
-    for each in found[:limit]:
+    for number, each in enumerate(found[:limit]):
         if not has_left():
-            left_out = f"{len(found[:limit]) - len(rows)} definitions were not read."
-            return QueryResult(MATCHES, rows, len(rows), left_out=left_out, next_query=query)
+            left_out = f"{len(found[:limit]) - number} definitions were not read."
+            return QueryResult(MATCHES, rows, len(rows), left_out=left_out, next_query=_continued(query, number))
         row = definition(each.path, each.symbol, sources)
         rows += [row] if row else []
-    return QueryResult(MATCHES, rows, len(rows), has_more=len(found) > limit)
+    more = len(found) > limit
+    next_query = _continued(query, limit) if more else None
+    return QueryResult(MATCHES, rows, len(rows), has_more=more, left_out=left_out, next_query=next_query)
+
+
+def _found(query: Mapping[str, Any], sources: Sources) -> tuple[list[FoundSymbol], str]:
+    """The definitions from `offset` on, more than `limit` if there are more, and a sentence about what was left out."""
+    assert sources.store is not None
+    name, kind, offset = query["name"], query.get("kind"), query["offset"]
+    is_filtered = kind is not None or not sources.scope.is_whole
+    most = MOST_FILTERED if is_filtered else offset + query["limit"] + 1
+    named = sources.store.find_symbols(name, most=most)
+    found = [each for each in named if sources.scope.holds(each.path) and kind in (None, each.symbol.kind)]
+    is_cut = is_filtered and len(named) == most
+    return found[offset:], f"Only the first {most:,} definitions of that name were looked at." if is_cut else ""
+
+
+def _continued(query: Mapping[str, Any], shown: int) -> dict[str, Any]:
+    return {**query, "offset": query["offset"] + shown}
 
 
 def definition(path: str, symbol: Symbol, sources: Sources, *, score: float = 1.0) -> dict[str, Any] | None:
@@ -50,7 +63,7 @@ def definition(path: str, symbol: Symbol, sources: Sources, *, score: float = 1.
 def outline(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
     path = query["path"]
     content = _content(path, sources)
-    symbols, limit = symbols_of(path, content), query["limit"]
+    symbols, limit = symbols_of(path, content)[query["offset"] :], query["limit"]
     more = len(symbols) > limit
     return QueryResult(
         SYMBOLS,
@@ -60,7 +73,7 @@ def outline(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> Qu
         ],
         1,
         has_more=more,
-        next_query={**query, "limit": min(MAX_LIMIT, len(symbols))} if more else None,
+        next_query=_continued(query, limit) if more else None,
     )
 
 

@@ -18,6 +18,8 @@ OPERATION, QUERY = "operation", "query"
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 1_000}
 _FLAG = {"type": "boolean", "default": False}
 _AFTER = {**_TEXT, "description": "Only files after this path."}
+_AFTER_COMMIT = {**_TEXT, "description": "Only commits after this one, in the order of the answer."}
+_OFFSET = {"type": "integer", "minimum": 0, "maximum": 1_000_000, "default": 0, "description": "Rows to skip."}
 _LIMIT = {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT}
 
 
@@ -43,8 +45,9 @@ OPERATIONS: Mapping[str, ToolDefinition] = {
             ("name",),
             name=_TEXT,
             kind={"type": "string", "enum": list(SYMBOL_KINDS)},
+            offset=_OFFSET,
         ),
-        _definition("findReferences", "Where a name is used.", ("name",), name=_TEXT, after=_AFTER),
+        _definition("findReferences", "Where a name is used.", ("name",), name=_TEXT, after=_AFTER, offset=_OFFSET),
         _definition("listFiles", "The files of the scope.", after=_AFTER),
         _definition(
             "grep",
@@ -54,10 +57,11 @@ OPERATIONS: Mapping[str, ToolDefinition] = {
             isRegex=_FLAG,
             ignoreCase=_FLAG,
             after=_AFTER,
+            offset=_OFFSET,
         ),
-        _definition("outline", "The symbols of a file, with their lines.", ("path",), path=_TEXT),
-        _definition("history", "The newest commits, of all files or of one.", path=_TEXT),
-        _definition("changedSince", "The files that differ from a commit.", ("commit",), commit=_TEXT),
+        _definition("outline", "The symbols of a file, with their lines.", ("path",), path=_TEXT, offset=_OFFSET),
+        _definition("history", "The newest commits, of all files or of one.", path=_TEXT, after=_AFTER_COMMIT),
+        _definition("changedSince", "The files that differ from a commit.", ("commit",), commit=_TEXT, offset=_OFFSET),
     )
 }
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from context_protection.core.policy import Kind
+from gateway.connectors.openapi.document.kinds import is_nullable
 from gateway.connectors.openapi.document.paging import Paging
 
 
@@ -133,6 +134,18 @@ class DocumentedOperation:
     def is_on_at_first(self) -> bool:
         """Whether a new operation is switched on: it only reads, is not deprecated, and its response ends."""
         return self.is_safe and not self.deprecated and not self.is_stream
+
+    @property
+    def takes_null(self) -> frozenset[str]:
+        """The arguments for which null is a value, such as that of a field to be emptied: nullable fields of a JSON
+        body. Null for any other argument means that it is not given."""
+        if self.body is None or self.body.kind is not BodyKind.JSON:
+            return frozenset()
+        return frozenset(
+            name
+            for name, place in self.places.items()
+            if place.location == "body" and is_nullable(self.parameters.get(name, {}))
+        )
 
     def document(self) -> dict[str, Any]:
         """The operation as JSON types, for storage; `from_document` reads it back."""

@@ -23,6 +23,10 @@ class PagingStyle(StrEnum):
     LINK = "link"
 
 
+_POSITIONED = frozenset({PagingStyle.OFFSET, PagingStyle.PAGE, PagingStyle.CURSOR, PagingStyle.LAST_ID})
+_FOUND_IN_RESPONSE = frozenset({PagingStyle.CURSOR, PagingStyle.NEXT_URL})
+
+
 @dataclass(frozen=True, slots=True)
 class Paging:
     """`size` and `position` are names of upstream's parameters; `start` is the number of the first page or row. `next`,
@@ -55,6 +59,23 @@ class Paging:
         return cls(**{**own, "style": PagingStyle(stored["style"])})
 
     @property
+    def missing(self) -> list[str]:
+        """The fields that are empty, although the style needs them."""
+        needed = {"position": self.style in _POSITIONED, "next": self.style in _FOUND_IN_RESPONSE}
+        return [name for name, is_needed in needed.items() if is_needed and not getattr(self, name)]
+
+    @property
+    def mistyped(self) -> list[str]:
+        """The fields whose value has another type, or is a number below its minimum, as a setting in JSON may have."""
+        counts = {"size_default": 1, "size_maximum": 1, "start": 0}
+        values = {name: value for name, value in asdict(self).items() if value is not None}
+        return [
+            name
+            for name, value in values.items()
+            if (type(value) is not int or value < counts[name] if name in counts else not isinstance(value, str))
+        ]
+
+    @property
     def parameters(self) -> frozenset[str]:
         """The upstream parameters that Sluice sets, and callers cannot."""
         opposite = conventions.BACKWARDS.get(self.position)
@@ -80,6 +101,7 @@ _MADE_UPSTREAM = re.compile(r"cursor|opaque|token|\blink\b|header", re.IGNORECAS
 _AN_ID = re.compile(r"\bids?\b", re.IGNORECASE)
 # Some documents declare a number of rows as a string.
 _COUNTS_ROWS = re.compile(r"\bnumber\b|\bskip|how many|index\b|zero|\brows? ", re.IGNORECASE)
+_OF_SPRING = ("totalelements", "numberofelements")  # of its pages, and of its slices, which have no total
 _A_DATE = re.compile(r"date|time|iso.?8601", re.IGNORECASE)
 
 
@@ -313,7 +335,7 @@ def _total(fields: Mapping[str, str], answer: DocumentedResponse) -> str:
 
 def _start(found: _Found, fields: Mapping[str, str]) -> int:
     """The number of the first page or row. Most APIs count pages from 1 and rows from 0; Spring's (with totalElements
-    and number in the response) count pages from 0, SCIM counts rows from 1."""
+    or numberOfElements in the response) count pages from 0, SCIM counts rows from 1."""
     if found.position is None or found.style not in (PagingStyle.PAGE, PagingStyle.OFFSET):
         return 0
     schema = found.position.schema
@@ -323,7 +345,7 @@ def _start(found: _Found, fields: Mapping[str, str]) -> int:
         if declared in (0, 1) and not isinstance(declared, bool):
             return int(declared)
     from_zero = _FROM_ZERO.search(str(schema.get("description") or ""))
-    return 0 if from_zero or any(name.endswith("totalelements") for name in fields) else 1
+    return 0 if from_zero or any(name.endswith(_OF_SPRING) for name in fields) else 1
 
 
 def _is_from_one(schema: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from context_protection.core.policy import Kind
 from gateway.connectors.openapi.document import paging, servers
 from gateway.connectors.openapi.document.arguments import Parameter, RequestBody, declared, read_body, read_parameters
 from gateway.connectors.openapi.document.briefs import brief
-from gateway.connectors.openapi.document.description import ApiDocument, DocumentedOperation, Place, Security
+from gateway.connectors.openapi.document.description import ApiDocument, DocumentedOperation, Place, Security, Server
 from gateway.connectors.openapi.document.kinds import as_list, as_mapping
 from gateway.connectors.openapi.document.paging import Paging, QueryParameter
 from gateway.connectors.openapi.document.record_operations import linked
@@ -174,13 +174,25 @@ class _OperationReader:
             rows=rows,
             record_schema=record,
             paging=paged,
-            servers=servers.read_servers(node.get("servers")) or servers.read_servers(self._item.get("servers")),
+            servers=self._servers(),
             security=servers.requirements(node.get("security", self._reading.document.get("security"))),
             accept=answer.media_types,
             warnings=tuple(self._warnings),
             kind_is_unknown=kind is Kind.RECORD and answer.is_undocumented(is_paged=is_paged),
             shown=brief(arguments.schemas, arguments.needed(body)),
         )
+
+    def _servers(self) -> tuple[Server, ...]:
+        """The operation's own servers, or those of its path. Requests go to the API's base address all the same, which
+        alone gets its credentials."""
+        own = servers.read_servers(self._node.get("servers")) or servers.read_servers(self._item.get("servers"))
+        known = {each.url.rstrip("/") for each in servers.read_servers(self._reading.document.get("servers"))}
+        urls = [each.url for each in own]
+        if urls and known and known.isdisjoint(url.rstrip("/") for url in urls):
+            self._warnings.append(
+                f"has a server of its own, {urls[0][:200]}: calls go to the API's base address instead"
+            )
+        return own
 
     def _description(self) -> str:
         node = self._node

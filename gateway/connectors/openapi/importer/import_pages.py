@@ -31,6 +31,7 @@ from gateway.connectors.openapi.operations import tool_name
 from gateway.connectors.openapi.request.credentials import in_words, proposed
 from gateway.upstreams.connections import AuthKind
 from gateway.upstreams.models import UpstreamApi
+from telemetry.wording import plural
 
 SALT = "gateway.connectors.openapi.drafts"
 WORDS = {Status.CHANGED: "changed", Status.NEW: "new", Status.GONE: "gone", Status.UNCHANGED: "unchanged"}
@@ -99,8 +100,13 @@ class ImportPages:
 
     def _imported(self, request: HttpRequest, plan: Plan, api: ImportedApi, choices: Choices) -> HttpResponse:
         on = sum(each.key in choices.chosen and each.operation is not None for each in plan.proposals)
-        self.admin.log_change(request, api, f"Imported {api.source}: {on:,} tools switched on.")
-        messages.success(request, f"Imported. {on:,} tools of {api} are switched on; clients see them from now on.")
+        self.admin.log_change(request, api, f"Imported {api.source}: {plural(on, 'tool')} switched on.")
+        switched = f"Imported. {plural(on, 'tool')} of {api} {'is' if on == 1 else 'are'} switched on"
+        if api.upstream.enabled:
+            messages.success(request, f"{switched}; clients see {'it' if on == 1 else 'them'} from now on.")
+        else:
+            note = '{}, but its connection is switched off: clients see none. <a href="{}">Switch it on</a> there.'
+            messages.warning(request, format_html(note, switched, connection_address(api)))
         if api.upstream.authentication == AuthKind.NONE.value:
             address = connection_address(api)
             note = '{} No credentials are sent. <a href="{}">Enter credentials</a> if the API requires them.'

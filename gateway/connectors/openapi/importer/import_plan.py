@@ -232,14 +232,18 @@ def api_name_problem(name: str) -> str | None:
     return f"Tools of {name} would look like existing tools, such as {alike}. Choose another name."
 
 
-def _tool_name_problems(api: str, names: Collection[str], own: Collection[str]) -> Iterator[str]:
-    """A sentence for each of an API's operation `names` whose tool name is taken by another tool. `own`: names of its
-    stored operations."""
+def tool_name_problems(api: str, named: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each tool name in `named` that a tool of another API or connector has, on or off, or had until
+    recently. `api`: the present name of the API whose tools get the names. `named`: the name that a person chose, by
+    tool name. Blocks."""
     catalogue.refresh()
-    stored = {tool_name(api, name) for name in own}
-    for name in names:
-        tool = tool_name(api, name)
-        if tool not in stored and catalogue.find(tool) is not None:
+    stored = ImportedOperation.objects.filter(api__upstream__name=api).values_list("name", flat=True)
+    own = {tool_name(api, name) for name in stored}
+    off = {each.name for each in catalogue.switched_off}
+    taken = {row.tool for connector in connectors() for row in connector.switches()} | off
+    for tool, name in named.items():
+        holder = catalogue.find(tool)
+        if tool not in own and (tool in taken or (holder is not None and holder.name not in own)):
             yield f"{tool} is the name of another tool. Choose another name than {name}."
 
 
@@ -251,8 +255,8 @@ def name_problems(plan: Plan, named: Mapping[str, str]) -> list[str]:
             ImportedOperation._meta.get_field("name").clean(name, None)
         except ValidationError as error:
             found.append(f"{name[:60]!r}: {error.messages[0]}")
-    own = [each.name for each in plan.proposals if each.stored is not None]
-    return [*found, *_tool_name_problems(plan.name, named.values(), own)][:10]
+    tools = {tool_name(plan.name, name): name for name in named.values()}
+    return [*found, *tool_name_problems(plan.name, tools)][:10]
 
 
 # -- Storing ----------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def _sent_arguments(operation: DocumentedOperation, arguments: Arguments) -> Ite
     """The arguments that are sent, with their places, in the order of the document."""
     for name, place in operation.places.items():
         value = arguments.get(name)
-        if value is None:
+        if value is None and not (name in arguments and name in operation.takes_null):
             if place.location == "path":
                 raise _invalid(name, None, "given, as it is part of the address")
             continue

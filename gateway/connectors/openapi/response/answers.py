@@ -1,5 +1,6 @@
 """Reads an upstream's response as rows, a record or a text. The content takes precedence over the media type."""
 
+import codecs
 import csv
 import hashlib
 import io
@@ -24,9 +25,14 @@ TEXT_OF_ELEMENT = "#text"
 _JSON = re.compile(r"(?:application|text)/(?:[\w.-]+\+)?json")
 _LINES = re.compile(r"application/(?:x-)?(?:ndjson|jsonl|jsonlines|json-seq|stream\+json)")
 _XML = re.compile(r"(?:application|text)/(?:[\w.-]+\+)?xml")
+# Not UTF-16 or UTF-32: a declaration that can be read as ASCII is in neither.
+_XML_ENCODING = re.compile(rb"<\?xml[^>]{0,100}?\sencoding\s*=\s*[\"']((?!utf-?(?:16|32))[\w.:-]{1,40})", re.IGNORECASE)
+_OF_DOMAIN_NAMES = frozenset({"idna", "punycode"})  # Python decodes long texts in them in quadratic time
 _MARKS = tuple(mark for mark, _ in BYTE_ORDER_MARKS)
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _MAYBE_JSON = frozenset({"", "text/plain", "text/html", "text/javascript", "application/javascript"})
+_BYTES = frozenset({"application/octet-stream", "binary/octet-stream"})
+_TABLES = frozenset({"text/csv", "application/csv", "text/comma-separated-values"})
 _TEXTS = frozenset({"", "application/yaml", "application/x-yaml", "application/javascript", "application/sql"})
 
 
@@ -54,15 +60,21 @@ def read(response: Response, operation: DocumentedOperation) -> Answered:
         return _from_data(_json_lines(response), operation)
     if _XML.fullmatch(kind) and kind not in _HTML:
         return _from_data(_xml(response), operation)
-    if kind in _MAYBE_JSON and operation.kind is not Kind.TEXT and response.body.lstrip()[:1] in (b"{", b"["):
+    may_be_json = _is_mislabelled(kind, operation) or (kind in _MAYBE_JSON and operation.kind is not Kind.TEXT)
+    if may_be_json and response.body.lstrip()[:1] in (b"{", b"["):
         return _from_data(_json(response), operation)
     if kind in _HTML and not _HTML.intersection(operation.accept) and not _is_text(response, operation):
         raise _garbled("an HTML page, such as a login or an error page", "html_answer")
-    if kind == "text/csv":
+    if kind in _TABLES:
         return _from_table(_decoded(response), operation)
     if kind.startswith("text/") or kind in _TEXTS:
         return Answered(text=_decoded(response))
     return Answered(record=_file(response))
+
+
+def _is_mislabelled(kind: str, operation: DocumentedOperation) -> bool:
+    """Whether JSON is documented and the media type is that of bytes, as which file servers label every file."""
+    return kind in _BYTES and kind not in operation.accept and any(map(_JSON.fullmatch, operation.accept))
 
 
 def _is_text(response: Response, operation: DocumentedOperation) -> bool:
@@ -151,7 +163,7 @@ def _json_lines(response: Response) -> Any:
 
 def _xml(response: Response) -> dict[str, Any]:
     try:
-        return _parsed_xml(response.body)
+        return _parsed_xml(_text_of_xml(response))
     except _NotXml as problem:
         raise _garbled(f"XML that cannot be read: {problem}", "invalid_xml") from None
 
@@ -161,7 +173,7 @@ def _from_table(text: str, operation: DocumentedOperation) -> Answered:
     if operation.kind is Kind.TEXT:
         return Answered(text=text)
     try:
-        lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+        lines = [line for line in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)) if line]
     except csv.Error:
         return Answered(text=text)
     header = lines[0] if lines else []
@@ -170,6 +182,12 @@ def _from_table(text: str, operation: DocumentedOperation) -> Answered:
         return Answered(text=text)
     rows = [dict(zip(header, line, strict=True)) for line in lines[1:]]
     return Answered(rows=rows, body=rows)
+
+
+def _delimiter(text: str) -> str:
+    """Where the decimal sign is a comma, tables have semicolons or tabs between their columns."""
+    header = text.partition("\n")[0]
+    return "," if "," in header else next((each for each in ";\t" if each in header), ",")
 
 
 def _is_number(text: str) -> bool:
@@ -186,11 +204,20 @@ def _file(response: Response) -> dict[str, Any]:
 
 def _decoded(response: Response) -> str:
     """Decodes by the byte order mark, or else by the declared charset, or else as UTF-8."""
-    marked = next((encoding for mark, encoding in BYTE_ORDER_MARKS if response.body.startswith(mark)), None)
     try:
-        return response.body.decode(marked or _charset(response) or "utf-8", "replace")
+        return response.body.decode(_encoding(response, _charset(response)), "replace")
     except (LookupError, UnicodeError):  # unknown, or not a text encoding: some of those reject errors='replace'
         return response.body.decode("utf-8", "replace")
+
+
+def _encoding(response: Response, declared: str) -> str:
+    """That of the byte order mark, or else the declared one, or else UTF-8. Raises LookupError for an unknown one."""
+    if marked := next((encoding for mark, encoding in BYTE_ORDER_MARKS if response.body.startswith(mark)), ""):
+        return marked
+    name = codecs.lookup(declared or "utf-8").name
+    if name in _OF_DOMAIN_NAMES:
+        raise LookupError(name)
+    return name
 
 
 def _charset(response: Response) -> str:
@@ -220,7 +247,17 @@ class _NotXml(ValueError):
     """The text is not XML, or has an unsupported declaration."""
 
 
-def _parsed_xml(data: bytes) -> dict[str, Any]:
+def _text_of_xml(response: Response) -> str:
+    """Decodes by the byte order mark, or else by the encoding that the XML declares, or else by the declared charset.
+    Raises _NotXml."""
+    own = _XML_ENCODING.match(response.body)
+    try:
+        return response.body.decode(_encoding(response, own[1].decode() if own else _charset(response)))
+    except (LookupError, UnicodeError):
+        raise _NotXml("its encoding is unknown or wrong") from None
+
+
+def _parsed_xml(text: str) -> dict[str, Any]:
     """{"order": {"@id": "7", "line": [{…}, {…}], "note": "text"}}: attributes with @, the text next to attributes or
     elements as #text, repeated elements as a list. Raises _NotXml, also for a document type, since it can declare
     entities and files to fetch."""
@@ -231,7 +268,7 @@ def _parsed_xml(data: bytes) -> dict[str, Any]:
     parser.StartDoctypeDeclHandler = _reject_doctype
     parser.buffer_text = True
     try:
-        parser.Parse(data, True)
+        parser.Parse(text, True)
     except expat.ExpatError as error:
         raise _NotXml(f"line {error.lineno}") from None
     return reader.root

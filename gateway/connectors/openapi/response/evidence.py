@@ -7,7 +7,7 @@ from gateway.connectors.openapi.document import conventions
 from gateway.connectors.openapi.document.paging import LOOKED_INTO
 from gateway.connectors.openapi.document.wording import folded
 from gateway.connectors.openapi.response.dotted_paths import at
-from gateway.connectors.openapi.response.page_steps import linked
+from gateway.connectors.openapi.response.page_steps import is_cursor, linked
 from gateway.upstreams.request import Response
 
 LEVELS = 3
@@ -81,4 +81,4 @@ def _leads_on(value: Any) -> bool:
     """Whether the value may be a cursor, a URL, a link or the flag that more follows."""
     if isinstance(value, Mapping):
         return isinstance(at(value, "href"), str)
-    return value is True or (isinstance(value, str) and bool(value)) or (type(value) is int and value > 0)
+    return value is True or is_cursor(value)

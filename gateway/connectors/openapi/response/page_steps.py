@@ -17,7 +17,11 @@ from gateway.upstreams.request import Response
 _LINK = re.compile(r"<([^<>]*)>\s*((?:;\s*[\w*!-]+\s*=\s*(?:\"[^\"]*\"|[^\s,;\"]+)\s*)*)")
 _NEXT = re.compile(r";\s*rel\s*=\s*(?:\"(?:[^\"]*\s)?next(?:\s[^\"]*)?\"|next\b)", re.IGNORECASE)
 _IS_EMPTY = re.compile(r";\s*results\s*=\s*\"?false", re.IGNORECASE)  # some upstreams link to a next page without rows
+_ROUND = (10, 25)  # sizes of pages are multiples of them
 _A_URL = re.compile(r"https?://|/|\?", re.IGNORECASE)
+
+# A cursor in base64 may begin with a slash, but has no question mark.
+_URL_AS_CURSOR = re.compile(r"https?://|/?[^?\s]*\?[^=\s]+=", re.IGNORECASE)
 
 Query = Mapping[str, str | int]
 
@@ -121,10 +125,15 @@ def _after_cursor(paging: Paging, body: Any) -> _Next:
     if paging.has_more and at(body, paging.has_more) is False:
         return _END
     cursor = at(body, paging.next)
-    if not isinstance(cursor, (str, int)) or isinstance(cursor, bool) or cursor == "":
+    if not is_cursor(cursor):
         return _END
-    is_url = isinstance(cursor, str) and cursor.startswith(("http://", "https://"))
+    is_url = isinstance(cursor, str) and _URL_AS_CURSOR.match(cursor)
     return (None, str(cursor)) if is_url else ({paging.position: cursor}, "")
+
+
+def is_cursor(value: Any) -> bool:
+    """Whether the value leads to a next page. Upstreams whose cursors are numbers end with 0."""
+    return value != "" if isinstance(value, str) else type(value) is int and value > 0
 
 
 def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mapping[str, Any]], so_far: PageStep) -> bool:
@@ -140,9 +149,15 @@ def _has_more(paging: Paging, answer: Response, body: Any, rows: Sequence[Mappin
         return so_far.rows + len(rows) < total
     if so_far.size is None or len(rows) >= so_far.size:
         return True
-    # Upstream may have an undocumented maximum below the requested size. The next page then shows whether rows remain.
-    is_trusted = paging.size_maximum is not None or so_far.size == paging.size_default
-    return so_far.rows == 0 and not is_trusted
+    # Upstream may have a lower maximum, or ignore the size. The next page then shows whether rows remain.
+    if so_far.rows or so_far.size == paging.size_default:
+        return False
+    return paging.size_maximum is None or _may_be_full(paging, len(rows))
+
+
+def _may_be_full(paging: Paging, count: int) -> bool:
+    """Whether upstream may have chosen this number of rows itself: its default, or a round number."""
+    return count == paging.size_default or any(count % each == 0 for each in _ROUND)
 
 
 def is_unreadable(paging: Paging, body: Any) -> bool:

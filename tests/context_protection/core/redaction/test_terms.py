@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from context_protection.core.redaction import terms
-from context_protection.core.redaction.folding import folded
+from context_protection.core.redaction.folding import fold_keeping_length
 from context_protection.core.redaction.prose import redact_text
 
 WORDS = ("door", "code", "doors", "garagen", "smart", "lock", "lan", "w", "wi", "fi", "pin", "password", "of", "the",
@@ -27,7 +27,7 @@ TEXTS = st.lists(st.sampled_from(WORDS + BETWEEN), max_size=24).map("".join)
 @example("doorbell", 0, 4)
 @example("1[withheld: PIN]", 0, None)
 def test_the_terms_of_a_text_are_those_that_the_pattern_finds(text: str, start: int, end: int | None) -> None:
-    low, start = folded(text), min(start, len(text))
+    low, start = fold_keeping_length(text), min(start, len(text))
     end = None if end is None else max(start, min(end, len(low)))
     plainly = terms.IN_WORDS.finditer(low, start, len(low) if end is None else end)
 
@@ -55,11 +55,11 @@ def test_a_term_is_found_wherever_it_stands(word: str) -> None:
 def test_a_text_with_many_different_accents_is_folded_like_its_letters() -> None:
     accents = "".join(chr(code) for code in range(0xC0, 0x250))
 
-    low = folded(accents)
+    low = fold_keeping_length(accents)
 
-    assert low == "".join(map(folded, accents))
+    assert low == "".join(map(fold_keeping_length, accents))
     assert len(low) == len(accents)
-    assert folded(unicodedata.normalize("NFC", "clé“ – Größe")) == 'cle" - große'
+    assert fold_keeping_length(unicodedata.normalize("NFC", "clé“ – Größe")) == 'cle" - große'
 
 
 @pytest.mark.parametrize("name", ["doorCode", "the doorCode", "éa doorCode", "中doorCode", "A doorCode", "garage2Pin"])

@@ -1,6 +1,8 @@
 """Codes and passwords in sentences, lines, Markdown and HTML are masked; harmless sentences stay as they are."""
 
+import json
 import time
+from typing import Any
 
 import orjson
 import pytest
@@ -210,6 +212,99 @@ def test_a_text_of_json_is_json_still():
     assert orjson.loads(redacted) == {"doorCode": "[withheld: door code]", "x": [{"pin": "[withheld: PIN]"}]}
 
 
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"doorCode": "4711"},
+        {"a": 1, "password": "hunter2"},
+        {"apiKey": "9f3a1c7e5b2d", "a": 1},
+        {"doorCode": 4711, "a": 1},
+        {"x": [{"pin": 4711}]},
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_escaped_json_in_a_text_is_redacted_as_json_is(document: dict[str, Any], indent: int | None, times: int):
+    plain = json.dumps(document, indent=indent)
+    redacted, kinds = redact_text(f"INFO sent {plain}")
+    assert kinds
+    assert redact_text(f"INFO sent {_escaped(plain, times)}") == (f"INFO sent {_escaped(redacted[10:], times)}", kinds)
+    text = f'INFO sent body="{_escaped(plain, times)}"'
+    assert redact({"a": text})[0] == {"a": f'INFO sent body="{_escaped(redacted[10:], times)}"'}
+
+
+@pytest.mark.parametrize("document", ['{"doorCode": "Pr\\\\",PVoL7"}', '{"wifi password": "x9\\\\""}'])
+def test_an_escaped_quote_in_a_value_of_json_does_not_end_it(document: str):
+    redacted, _ = redact_text(f"sent {document}")
+    assert "PVoL7" not in redacted
+    assert "x9" not in redacted
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+@pytest.mark.parametrize(
+    "password", ['ab"cdefgh123', 'a"b"c"d', "ab\\cd", "ab'cd", "correct horse battery", "a(b)[c]|d", "a|b:c=d,"]
+)
+def test_a_password_in_json_is_withheld_whatever_is_in_it(password: str, separators: tuple[str, str], times: int):
+    expected = _line("[withheld: password]", separators, times)
+    assert redact_text(_line(password, separators, times)) == (expected, ("password",))
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+@pytest.mark.parametrize("password", ['"abcd', 'abcd"', "abcd\\", '"ab cd"'])
+def test_a_password_in_json_is_withheld_with_quotes_at_its_ends(password: str, separators: tuple[str, str]):
+    expected = _line("[withheld: password]", separators)
+    assert redact_text(_line(password, separators)) == (expected, ("password",))
+
+
+def _line(password: str, separators: tuple[str, str], times: int = 0) -> str:
+    document = json.dumps({"user": "bob", "password": password, "host": "db"}, separators=separators)
+    return f"INFO sent {_escaped(document, times)} to db"
+
+
+@pytest.mark.parametrize("text", ['password="ab\\"cd ef"', "password='ab\\'cd ef'", 'password = "abcd\\"'])
+def test_a_quoted_password_in_source_code_is_withheld_as_a_whole(text: str):
+    opened = text.index("=") + (3 if " = " in text else 2)
+    assert redact_text(text)[0] == f"{text[:opened]}[withheld: password]{text[-1]}"
+
+
+@pytest.mark.parametrize(
+    "text", ['{"password":""},"user":"bob smith"}', '[{"a":{"password":""}},{"user":"bob smith"}]']
+)
+@pytest.mark.parametrize("times", [0, 1, 2])
+def test_an_empty_password_does_not_reach_the_next_value(text: str, times: int):
+    assert redact_text(_escaped(text, times))[1] == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'def check_password(self):\n    """Compares the hashes."""\n',
+        'def access_token(self) -> str:\n    """An OAuth access token."""\n',
+        'class Secret:\n    """Represents a private key."""\n',
+        'client = Client(api_key="...")',
+    ],
+)
+def test_docstrings_and_left_out_values_in_source_code_stay(text: str):
+    assert redact_text(text) == (text, ())
+
+
+def test_the_next_argument_of_a_call_stays():
+    text = 'connect(password="hunter2 and me", port=5432, timeout="5 s")'
+    assert redact_text(text)[0] == 'connect(password="[withheld: password]", port=5432, timeout="5 s")'
+    assert redact_text('password: "hunter2", "ab=cd1"')[0].count("withheld") == 2
+
+
+def test_a_password_in_three_quotes_is_withheld():
+    assert redact_text('password = """abc def"""')[1] == ("password",)
+
+
+def _escaped(text: str, times: int) -> str:
+    for _ in range(times):
+        text = json.dumps(text)[1:-1]
+    return text
+
+
 def test_harmless_sentences_stay():
     touched = [redacted for redacted, kinds in map(redact_text, sentences(12_000)) if kinds]
     assert touched == []
@@ -259,6 +354,7 @@ WORDS = st.sampled_from(
         "password",
         "'",
         '"',
+        '\\"',
         "“",
         "”",
         "Wi-Fi",
@@ -306,6 +402,12 @@ def test_what_is_masked_depends_on_no_more_than_the_overlap():
     assert redact_text(f"Door code: 4711\n{far}Remember 4711.")[0].endswith(f"{far}Remember 4711.")
 
 
+@pytest.mark.parametrize("markup", ["<b>", "(a)", "&nbsp;"])
+def test_a_value_behind_very_much_markup_is_no_longer_that_of_the_name(markup: str):
+    assert redact_text(f"Door code: {markup * (900 // len(markup))}4711 b")[1] == ("door code",)
+    assert redact_text(f"Door code: {markup * (1100 // len(markup))}4711 b")[1] == ()
+
+
 def test_of_values_that_overlap_in_part_nothing_is_left():
     assert _merged([(4, 9, "PIN"), (0, 6, "door code"), (20, 22, "PIN")]) == [(0, 9, "door code"), (20, 22, "PIN")]
 
@@ -344,6 +446,11 @@ def test_lines_with_their_overlap_are_redacted_as_the_whole_is():
         "&a1",
         "door\n1",
         "aB1",
+        "\\",
+        '\\"',
+        'password "\\\\\\',
+        "password '\\'\\'",
+        "1\\n",
     ],
 )
 def test_the_time_grows_with_the_text(piece: str):
@@ -351,6 +458,26 @@ def test_the_time_grows_with_the_text(piece: str):
     started = time.perf_counter()
     redact_text(f"door code{piece * (50_000 // len(piece))}")
     assert time.perf_counter() - started < 60
+
+
+@pytest.mark.parametrize(
+    ("piece", "characters"),
+    [
+        ('"password":"', 200_000),
+        ("<pin>", 50_000),
+        ("(pin)", 200_000),
+        ("&pin;", 200_000),
+        ("authorization:", 400_000),
+        ("pin:11-11x,", 100_000),
+        (f": 1234\n{' ' * 60_000}!", 70_000),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_the_time_grows_with_a_longer_text(piece: str, characters: int):
+    """These take up to two seconds of the CPU, and took more than 25 when they grew with the square."""
+    started = time.process_time()
+    redact_text(f"door code{piece * (characters // len(piece))} 1")
+    assert time.process_time() - started < 20
 
 
 @given(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_protection.core.errors import InvalidArgument
-from context_protection.core.patterns import WINDOW, pattern
+from context_protection.core.patterns import WINDOW, pattern, words
 from context_protection.core.results.search import (
     SNIPPET_CHARS,
     SearchResult,
@@ -144,10 +144,35 @@ def test_a_line_without_end_is_one_line(wanted: Any):
         assert "needle" in found.hits[0].match
 
 
+@pytest.mark.parametrize("size", [10_000, 64_000, 10**7])
+@pytest.mark.parametrize("end", ["", "\n", "\nlast"])
+def test_words_far_apart_in_one_line_are_a_hit(size: int, end: str):
+    far = "x" * 3 * WINDOW
+    text = f"first\nHeron {far} crane{end}\nheron\ncrane"
+    found = search_text(pieces(text, size), words("heron crane", "search"))
+    assert (lines(found), found.total) == ([2], 1)
+    assert "crane" in found.hits[0].match or "Heron" in found.hits[0].match
+    assert search_text(pieces(text, size), words("heron crane stork", "search")).total == 0
+
+
+def test_the_end_of_a_long_line_is_no_line_of_its_own():
+    text = "x" * 3 * WINDOW + "\n\nend"
+    assert lines(search_text(pieces(text, 10_000), pattern(expression="^$"))) == [2]
+    assert lines(search_text(pieces(text.replace("\n\n", "\n"), 10_000), pattern(expression="^$"))) == []
+
+
+@pytest.mark.parametrize("wanted", [pattern("needle"), pattern(expression="needle"), words("need needle", "search")])
+def test_a_long_line_with_several_matches_is_one_hit(wanted: Any):
+    match = f"needle {'x' * 2 * WINDOW}"
+    text = f"one\n{match * 3}\nneedle"
+    found = search_text(pieces(text, 10_000), wanted)
+    assert (lines(found), found.total) == ([2, 3], 2)
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from(["ab", "a\nb", "\n", "x" * 30, "b"]), max_size=40), st.integers(1, 50))
-def test_pieces_of_any_size_give_the_same_hits(words: list[str], size: int):
-    text = "".join(words)
+def test_pieces_of_any_size_give_the_same_hits(parts: list[str], size: int):
+    text = "".join(parts)
     expected = [number for number, line in enumerate(text.split("\n"), start=1) if "ab" in line]
     assert lines(search_text(pieces(text, size), pattern("AB"))) == expected
 

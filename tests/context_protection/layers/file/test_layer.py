@@ -10,6 +10,7 @@ from context_protection.core.setting import Setting
 from context_protection.layers.file.documents import MOST_BYTES, InvalidDocument, parsed
 from context_protection.layers.file.layer import FileLayer, layer_of
 from context_protection.layers.file.profiles import PROFILES
+from context_protection.layers.file.text import written
 
 WHOLE = """
 profiles: [bookings]
@@ -100,7 +101,39 @@ def test_every_profile_can_be_named(name: str):
     assert read(f"profiles: {name}\n").values == PROFILES[name]
 
 
-@pytest.mark.parametrize("text", ["{}\n", "global:\n", "operations:\n  get_booking:\n"])
+@pytest.mark.parametrize("name", ["007", "no", "1.10", "0x1F", "null", "~", "2026-11-20", "12:30", "1_0", "=", "on"])
+def test_a_name_is_the_text_that_is_written(name: str):
+    values = {BudgetScope(caller=name): {"hard_cap": 9000}}
+    assert read(f"callers: {{{name}: {{global: {{hardCap: 9000}}}}}}\n").values == values
+    assert read(written(values, ".yaml")).values == values
+    assert read(written(values, ".json"), ".json").values == values
+
+
+@pytest.mark.parametrize("is_ascii", [True, False])
+@pytest.mark.parametrize("name", ["team 🚀", "café", "a\u2028b", "a\\🚀", "\\ud83d\\ude80", 'a"b/c'])
+def test_a_name_in_json_may_have_any_character(name: str, is_ascii: bool):
+    text = json.dumps({"callers": {name: {"global": {"hardCap": 9000}}}}, ensure_ascii=is_ascii, indent=1)
+    layer = read(text, ".json")
+    assert layer.values == {BudgetScope(caller=name): {"hard_cap": 9000}}
+    assert layer.lines == {(BudgetScope(caller=name), "hard_cap"): 5}
+
+
+@pytest.mark.parametrize("number", ["9e3", "9000.0", "90.0e+2"])
+def test_a_whole_number_may_be_written_as_a_fraction(number: str):
+    values = {EVERYTHING: {"hard_cap": 9000}}
+    layer = read(f'{{"global": {{"hardCap": {number}}}}}', ".json")
+    assert layer.values == values
+    assert type(layer.values[EVERYTHING]["hard_cap"]) is int
+    if number != "9e3":  # a text in YAML
+        assert read(f"global: {{hardCap: {number}}}\n").values == values
+
+
+def test_a_fraction_in_json_is_not_a_whole_number():
+    _, (problem,) = layer_of(parsed(b'{"global": {"hardCap": 9.0005e3}}', ".json"))
+    assert "hardCap is 9000.5; it must be a whole number" in problem.sentence
+
+
+@pytest.mark.parametrize("text", ["{}\n", "global:\n", "profiles:\n", "operations:\n  get_booking:\n"])
 def test_a_file_may_set_nothing(text: str):
     assert not any(read(text).values.values())
 
@@ -118,6 +151,7 @@ INVALID = {
     "global: {hardCap: 12:00}\n": "hardCap is '12:00'; it must be a whole number",
     "global: {hardCap: 1e4}\n": "hardCap is '1e4'; it must be a whole number",
     "global: {hardCap: .inf}\n": "hardCap is inf; it must be a whole number",
+    "global: {hardCap: 999.0}\n": "hardCap is 999; it must be from",
     "global: {hardCap: -9000}\n": "hardCap is -9,000; it must be from",
     f"global: {{hardCap: {'9' * 5000}}}\n": "line 1: global.hardCap has a number that cannot be read.",
     f"global: {{listFormat: {'x' * 5000}}}\n": "must be one of: items, table, auto",
@@ -143,6 +177,8 @@ INVALID = {
     "global:\n  hardCap: 9000\n  hard_cap: 9000\n": "line 3: global.hard_cap repeats the setting in line 2 in another",
     "operations:\n  '': {hardCap: 9000}\n": "line 2: operations: the name '' must have 1 to 100 characters",
     f"operations:\n  {'x' * 101}: {{}}\n": "must have 1 to 100 characters",
+    "contextProtection: {}\nglobal: {}\n": "line 1: contextProtection: it must hold all settings if it is there. Move "
+    "the other names into it, or remove it.",
     "<<: {global: {}}\n": "<<: there is no key '<<'.",
     # Forms
     "global: [hardCap]\n": "line 1: global must be an object of names and values; it is a list.",
@@ -194,7 +230,8 @@ def test_all_problems_are_found_at_once_in_the_order_of_their_lines():
         (b"\xff\xfeg\x00l\x00", ".yaml", "line 1: The file is not UTF-8 text."),
         (b"global: {}\n\x89PNG\r\n\x1a\n", ".yaml", "line 2: The file is not UTF-8 text."),
         (b"global: {}\n\0\0\n", ".yaml", "line 2: The file is binary, not text."),
-        (b"global: {}\n\x07\n", ".yaml", "line 2: The character"),
+        (b"global: {}\n\x07\n", ".yaml", "line 2: The character '\\x07' is not allowed."),
+        ("# é é é é\nglobal: {} # \x07\n\n".encode(), ".yaml", "line 2: The character '\\x07' is not allowed."),
         (b"#" * (MOST_BYTES + 1), ".yaml", "The file has more than 1,024 KB."),
         (b'{"global": {"hardCap": 9000}', ".json", "line 1: This is not JSON: expecting ',' delimiter."),
         (b'{"global": {},\n "global": {}}', ".json", "line 2: global occurs twice"),

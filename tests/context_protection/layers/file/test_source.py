@@ -1,10 +1,12 @@
 """Whatever happens to the configuration file, the last good one stays in force, and the reason is said (FR-026, FR-028,
 R3)."""
 
+import json
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -120,6 +122,28 @@ def test_a_file_that_is_removed_while_it_is_read_is_not_used(
     assert "was changed or removed while it was read" in str(file.status.problems[0])
 
 
+def test_a_file_that_is_finished_while_its_first_half_is_parsed_is_read_again(
+    tmp_path: Path, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "sluice.json"
+    settings.CONFIG_FILE = str(path)
+    path.write_text('{"global": {"hardCap"')
+    loads = json.loads
+
+    def finished_meanwhile(text: str) -> Any:
+        monkeypatch.setattr(json, "loads", loads)
+        path.write_text('{"global": {"hardCap": 9000}}')
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", finished_meanwhile)
+    file = ConfigurationFile()
+    assert file.latest(alone).values == {}
+    assert "This is not JSON" in str(file.status.problems[0])
+    assert file.has_changed
+    assert file.latest(alone).values == {EVERYTHING: {"hard_cap": 9000}}
+    assert (file.status.problems, file.has_changed) == ((), False)
+
+
 @pytest.mark.parametrize("text", [None, "global: {hardCap: x}\n"])
 def test_a_start_without_a_valid_file_uses_the_defaults_and_says_so(
     path: Path, caplog: pytest.LogCaptureFixture, text: str | None
@@ -210,6 +234,25 @@ def test_the_watcher_obeys_and_reports_each_change_once(
     assert [len(each.changes) for each in reported] == [2, 2, 0, 0]
     assert [len(each.status.problems) for each in reported] == [0, 0, 1, 1]
     assert file.layer.values == {EVERYTHING: {"hard_cap": 8000}}
+
+
+@pytest.mark.django_db
+def test_the_watcher_waits_until_the_file_is_written(
+    file: ConfigurationFile, path: Path, reported: list[FileOutcome], monkeypatch: pytest.MonkeyPatch
+):
+    first, rest = "global: {hardCap: 8000}\n", "operations: {list_bookings: {defaultPageSize: 30}}\n"
+    waits: Iterator[Callable[[], Any]] = iter([lambda: path.write_text(first + rest), lambda: None])
+    monkeypatch.setattr(watcher, "time", SimpleNamespace(sleep=lambda seconds: next(waits)()))
+    looking = FileWatcher(file, lambda: file.latest(alone))
+    looking.look()
+    reported.clear()
+    path.write_text(first)
+    looking.look()
+    assert reported == []
+    assert file.layer.values[EVERYTHING] == {"hard_cap": 9000}
+    looking.look()
+    assert [len(each.changes) for each in reported] == [2]
+    assert file.layer.values == {EVERYTHING: {"hard_cap": 8000}, AT: {"default_page_size": 30}}
 
 
 @pytest.mark.django_db

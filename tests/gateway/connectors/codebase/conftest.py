@@ -109,5 +109,5 @@ def register(tmp_path: Path) -> Register:
 def offered(register: Register, doors: Doors) -> Iterator[None]:
     register("shop")
     doors.choose(reads_all_projects=True)
-    with in_place(codebase.operations()):
+    with in_place(codebase.operations(), "codebase"):
         yield

@@ -1,5 +1,6 @@
 """Secrets in source: hidden by their form or by their name; what only looks like one stays readable."""
 
+from random import Random
 from time import process_time
 
 import pytest
@@ -22,6 +23,7 @@ FORMS = {
     "npm": "npm_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",
     "SendGrid": "SG." + "aB3dE5gH7jK9mN1pQ2rS4t.aB3dE5gH7jK9mN1pQ2rS4tUvWxYz0123456789AbCdE",
     "Twilio": "AC" + "0123456789abcdef0123456789abcdef",
+    "Django": "django-" + "insecure-(k7$m@x!2vq^r)n9w&c*z4b_j+h=t5d-l8p#s1f%g6y(e3",
     "JWT": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 }
 LINES = ("{}", 'x = "{}"', "+export SOME={}", "- `{}` in a list", "see https://example.org/?q={}&x=1")
@@ -53,6 +55,8 @@ NAMED = (
     'if token == "{}":',
     "Authorization: Bearer {}",
     "passphrase: {}  # of the store",
+    "SMTP_PASS={}",
+    "mail.pass = '{}'",
 )
 
 
@@ -62,6 +66,27 @@ def test_a_value_is_seen_by_its_name_and_hidden_wherever_it_stands(line: str, va
     text = sanitized(f"{line.format(value)}\nlogin({value!r})")
     assert value not in text
     assert text.count("[withheld: ") == 2
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_key_with_the_signs_of_code_is_hidden_whole(seed: int) -> None:
+    """The keys that Django generates."""
+    key = "".join(Random(seed).choices("abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)", k=50))
+    assert sanitized(f"SECRET_KEY = '{key}'\nother = 1") == "SECRET_KEY = '[withheld: key]'\nother = 1"
+    assert sanitized(f"env('KEY', 'django-insecure-{key}')") == "env('KEY', '[withheld: key]')"
+
+
+def test_a_value_with_an_escaped_quote_is_hidden_whole() -> None:
+    assert sanitized(r'password="abc\"def12345"') == 'password="[withheld: key]"'
+
+
+def test_a_value_may_end_in_a_backslash() -> None:
+    assert sanitized(r"PASSWORD='hunter2!x9\'") == "PASSWORD='[withheld: key]'"
+
+
+@pytest.mark.parametrize("name", ["MYSQL_PASS=", "auth: { pass: ", '"pass": '])
+def test_a_pass_is_a_password(name: str) -> None:
+    assert sanitized(f"{name}'abc12345'") == f"{name}'[withheld: key]'"
 
 
 def test_the_password_of_an_address_is_hidden() -> None:
@@ -104,6 +129,14 @@ def test_a_part_of_a_private_key_is_hidden_without_its_begin() -> None:
         "commit 4b825dc642cb6eb9a060e54bf8d69288fbee4904",
         'digest = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
         "postgres://postgres@127.0.0.1:5432/db",
+        "token_url = f'http://127.0.0.1:{server.server_port}/$(path)/token'",
+        'labels = {"pass": "element"}',
+        "first_pass = parse(lines, 1)",
+        'render_pass = "shadow-map"',
+        'proxy_pass: "http://127.0.0.1:9000"',
+        "fastcgi_pass: unix:/run/php/php7.4-fpm.sock",
+        "token = r'(?P<token>[0-9A-Za-z]{1,13}-[0-9A-Za-z]{1,20})'",
+        "token=base64.b64encode(os.urandom(32)).decode()",
         'run("testThatAUserCanLogIn2TimesInARowWithoutError")',
         "password1, password2 = new_password1, old_password2",
         'fields["password1"].required = clean(password_field_name="password1")',

@@ -131,7 +131,7 @@ async def test_the_text_of_a_refusal_is_repeated_as_a_value_and_never_in_our_wor
     assert "parameter" not in error["message"]
 
 
-@pytest.mark.parametrize("row", [{}, {"id": None}, {"id": "x"}, {"id": True}, [], 7, {"id": 2**63}])
+@pytest.mark.parametrize("row", [{}, {"id": None}, {"id": "x"}, {"id": True}, [], 7, {"id": 2**63}, {"id": "1" * 5000}])
 async def test_a_full_page_without_a_last_id_is_garbled_and_no_loop(
     upstream: Hostaway, client: HostawayClient, row: Any
 ):

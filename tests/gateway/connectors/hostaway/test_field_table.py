@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
-from django.db.models import TextField
+from django.db.models import F, TextField
 
 from context_protection.core.query.columns import Type
 from gateway.connectors.hostaway import store
@@ -82,7 +82,7 @@ def test_the_sample_account_has_every_field_with_a_column(table: FieldTable):
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_every_order_sorts(table: FieldTable, doors: Doors):
     for name, column in table.orders.items():
-        rows = table.model._default_manager.order_by(column, "id")
+        rows = table.model._default_manager.order_by(F(column).asc(nulls_last=True), "id")
         listed = doors.mcp(f"list_{table.name}s", {"order": name, "limit": 5})["items"]
         assert [row["id"] for row in listed] == [row.id for row in rows[:5]]
 

@@ -86,10 +86,25 @@ def test_the_command_shows_its_progress_and_reads_everything_anew_where_that_is_
 
 def test_the_command_says_what_upstream_fails_at(upstream: Hostaway):
     upstream.modes["/reservations"] = "garbage"
-    call_command("hostaway_sync", stdout=StringIO())
+    upstream.finance_status = 403
+    with pytest.raises(CommandError, match=r"Not all was read \(reservations: upstream_garbled\)"):
+        call_command("hostaway_sync", stdout=StringIO())
     upstream.modes["/listings"] = "failing"
     with pytest.raises(CommandError, match=r"listings: upstream_failed.*continues there"):
         call_command("hostaway_sync", stdout=StringIO())
+
+
+def test_the_command_tries_again_what_is_paused(upstream: Hostaway):
+    upstream.modes["/reservations"] = "garbage"
+    for attempt in (1, 2, 3, 4):
+        with pytest.raises(CommandError) as failed:
+            call_command("hostaway_sync", stdout=StringIO())
+        assert len(upstream.calls("/reservations")) == attempt
+        assert ("The worker tries it again after " in str(failed.value)) is (attempt == 3)
+    upstream.modes.clear()
+    SyncState.objects.filter(resource="reservations").update(retry_at=timezone.now() + timedelta(hours=1))
+    call_command("hostaway_sync", stdout=StringIO())
+    assert Booking.objects.count() == 120
 
 
 def test_the_command_names_what_is_left_out_and_fails(upstream: Hostaway, admin_client: Browser):

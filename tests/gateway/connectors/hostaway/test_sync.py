@@ -14,7 +14,7 @@ from django.test import Client as Browser
 from django.utils import timezone
 
 from context_protection.core.redaction import redact
-from gateway.connectors.hostaway import leases, sample, store, sync, sync_states
+from gateway.connectors.hostaway import leases, sample, store, sync, sync_runs, sync_states
 from gateway.connectors.hostaway.client import HostawayClient
 from gateway.connectors.hostaway.models import (
     Booking,
@@ -246,6 +246,18 @@ def test_an_answer_without_all_rows_removes_nothing(upstream: Hostaway, run: Syn
     run()
     assert Booking.objects.count() == 250
     assert not any("/reservations/" in seen.path for seen in upstream.requests)
+
+
+def test_more_rows_are_gone_than_a_run_looks_for(upstream: Hostaway, run: Sync, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sync_runs, "MAX_LOOKED_FOR", 2)
+    run()
+    for _ in range(5):
+        upstream.reservations.popitem()
+    a_day_passes()
+    for left in (248, 246, 245):
+        run()
+        assert Booking.objects.count() == left
+    assert_is_a_copy(upstream)
 
 
 def test_a_charge_is_removed_when_two_readings_have_missed_it(upstream: Hostaway, run: Sync):

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import math
 from typing import Any
 
 import mcp.types as types
@@ -103,3 +104,9 @@ def test_an_empty_list_has_no_rows_and_is_a_list():
     found = table([], wanted=True)
     assert found is not None
     assert found.rows == []
+
+
+@pytest.mark.parametrize("repeated", [(), ('{"a": NaN, "b": -Infinity, "c": null}',)])
+def test_numbers_that_json_lacks_are_texts_and_not_null(repeated: tuple[str, ...]):
+    structured = {"a": math.nan, "b": -math.inf, "c": None}
+    assert read(result(*repeated, structured=structured)) == {"a": "NaN", "b": "-Infinity", "c": None}

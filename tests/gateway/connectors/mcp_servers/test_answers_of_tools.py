@@ -269,7 +269,7 @@ def test_a_handle_of_a_tool_that_only_reads_leads_back_to_it(doors: Doors, sim: 
     lose(handle)
     error = doors.mcp("result_get", {"handle": handle})["error"]
     assert error["reason"] == "handle_expired"
-    assert error["data"]["suggestion"].startswith("Call sim_rows with {} again")
+    assert error["data"]["suggestion"].startswith('Call sim_rows with {"format":"handle"} again')
 
 
 @pytest.mark.parametrize(("tool", "total"), [("rows", 800), ("wrapped", 800), ("small", 1)])

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from mcp import MCPError
 
 from context_protection.core.budget import dumps, length
 from context_protection.core.payloads import AnswerRequest, Envelope
-from context_protection.core.policy import DEFAULTS
+from context_protection.core.policy import DEFAULTS, Kind
 from gateway.catalog.operation import Operation
-from gateway.connectors.mcp_servers import operations, registry
+from gateway.connectors.mcp_servers import errors, operations, registry
 from gateway.connectors.mcp_servers.answers import read
 from gateway.connectors.mcp_servers.configuration import HttpServer, Server, StdioServer
 from gateway.connectors.mcp_servers.refresh import LOOK_SECONDS, Refreshing
@@ -28,7 +29,13 @@ from gateway.connectors.mcp_servers.schemas import LONGEST
 from gateway.connectors.mcp_servers.sessions import ServerSessions
 from gateway.connectors.mcp_servers.wire import DEEPEST
 from gateway.threads.bridge import run_sync
-from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamTooLarge, UpstreamUnavailable
+from gateway.upstreams.errors import (
+    UpstreamError,
+    UpstreamGarbled,
+    UpstreamRefused,
+    UpstreamTooLarge,
+    UpstreamUnavailable,
+)
 from tests.gateway.connectors.mcp_servers.conftest import CHILD, ROOT
 from tests.patience import PATIENCE
 from tests.simulators.hostile_mcp import FLOODS, INVISIBLE, LEVELS
@@ -98,6 +105,14 @@ async def test_a_list_that_cannot_be_parsed_is_refused(sessions: ServerSessions,
     with pytest.raises(UpstreamGarbled):
         await offered(sessions, hostile("deep_list"))
     await the_others_answer(sessions)
+
+
+async def test_an_invalid_tool_in_a_list_costs_no_other(sessions: ServerSessions, hostile: Hostile):
+    found = {each.name: each for each in await offered(sessions, hostile("odd_tools"))}
+    assert found.keys() == {"hostile_act", "hostile_odd", "hostile_untyped"}
+    assert found["hostile_odd"].description == "Acts."
+    assert found["hostile_odd"].kind is Kind.ACTION, "it does not say that it only reads"
+    assert found["hostile_untyped"].parameters["a"] == {"type": "string"}
 
 
 async def test_schemas_that_explode_are_offered_as_small_ones(sessions: ServerSessions, hostile: Hostile):
@@ -197,6 +212,62 @@ async def test_an_answer_that_is_none_is_an_error(
         async with asyncio.timeout(PATIENCE):
             await sessions.call(hostile(mode), "act", {})
     await the_others_answer(sessions)
+
+
+@pytest.mark.parametrize("mode", ["future_revision", "odd_capabilities"])
+async def test_a_server_that_answers_with_no_mcp_of_ours_is_not_said_to_be_away(
+    sessions: ServerSessions, hostile: Hostile, mode: str
+):
+    server = hostile(mode)
+    for _ in range(3):  # the third time, it is not asked again
+        with pytest.raises(UpstreamGarbled) as refused:
+            async with asyncio.timeout(PATIENCE):
+                await sessions.call(server, "act", {})
+        assert "revision" in refused.value.message
+
+
+async def test_a_tool_that_is_no_longer_there_is_not_called_with_other_arguments(
+    sessions: ServerSessions, hostile: Hostile
+):
+    with pytest.raises(UpstreamRefused) as refused:
+        async with asyncio.timeout(PATIENCE):
+            await sessions.call(hostile("forgets"), "act", {})
+    assert refused.value.reason == "upstream_unknown_tool"
+    assert "List the tools again" in str(refused.value.suggestion)
+    assert refused.value.upstream == {"message": "Unknown tool: act"}
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("MCP error -32602: Tool act not found", "upstream_unknown_tool"),
+        ("tool not found: act", "upstream_unknown_tool"),
+        ("the tool hammer was not found in stock", "upstream_invalid_arguments"),
+        ("unknown city", "upstream_invalid_arguments"),
+    ],
+)
+def test_a_missing_tool_is_told_from_wrong_arguments(words: str, reason: str):
+    assert errors.refused(GOOD, MCPError(code=-32602, message=words)).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("mode", "answer"),
+    [
+        (
+            "odd_blocks",
+            [{"type": "text", "text": "read"}, {"type": "text", "text": '{"type": "video", "data": "b64"}'}],
+        ),
+        ("no_content", {"n": 1}),
+        ("list_as_structure", [1, 2]),
+    ],
+)
+async def test_an_answer_that_breaks_the_schema_in_one_place_is_given_nevertheless(
+    sessions: ServerSessions, hostile: Hostile, mode: str, answer: Any
+):
+    async with asyncio.timeout(PATIENCE):
+        result = await sessions.call(hostile(mode), "act", {})
+    assert not result.is_error
+    assert read(result) == answer
 
 
 @pytest.mark.parametrize("levels", LEVELS)

@@ -1,10 +1,12 @@
 """Where servers of the admin may be: a canary on this machine counts who comes."""
 
+import gzip
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import httpx2
 import pytest
 from asgiref.sync import async_to_sync
 
@@ -13,10 +15,14 @@ from gateway.connectors.mcp_servers.configuration import HttpServer
 from gateway.connectors.mcp_servers.models import McpServer, ToolList
 from gateway.connectors.mcp_servers.refresh import Refreshing
 from gateway.connectors.mcp_servers.sessions import ServerSessions
+from gateway.connectors.mcp_servers.streamable_http import ErrorResponses
+from gateway.connectors.mcp_servers.wire import LARGEST_MESSAGE
 from gateway.upstreams.errors import AddressRefused, UpstreamUnavailable
 from tests.gateway.connectors.mcp_servers.conftest import Configure
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 from tests.simulators.mcp_server import mcp_server
+
+MEGABYTE = bytes(2**20)
 
 
 @pytest.fixture
@@ -94,3 +100,66 @@ def test_ops_read_in_the_log_why_a_server_has_no_tools(
     assert canary.connections == 0
     kept = ToolList.objects.get(server="inside")
     assert (kept.tools, [kept.failure]) == ([], said)
+
+
+class Endless(httpx2.AsyncBaseTransport, httpx2.AsyncByteStream):
+    """Answers with a body without end or length. `sent`: its bytes so far."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind, self.sent = kind, 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"content-type": self.kind}, stream=self)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while self.sent < 2 * LARGEST_MESSAGE:
+            self.sent += len(MEGABYTE)
+            yield MEGABYTE
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [("application/json", LARGEST_MESSAGE), ("text/event-stream", 2 * LARGEST_MESSAGE)]
+)
+async def test_a_body_without_a_length_ends_at_the_limit(kind: str, most: int):
+    endless = Endless(kind)
+    transport = ErrorResponses(endless, HttpServer("web", "http://web.example/mcp"))
+    response = await transport.handle_async_request(httpx2.Request("POST", "http://web.example/mcp"))
+    read = 0
+    async for chunk in response.stream:  # type: ignore[union-attr]
+        read += len(chunk)
+    assert read == most
+    assert endless.sent <= LARGEST_MESSAGE + len(MEGABYTE) or kind == "text/event-stream"
+
+
+class Compressed(httpx2.AsyncBaseTransport):
+    """Answers every request with these bytes as the body of gzip."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        headers = {"content-type": "application/json", "content-encoding": "gzip"}
+        return httpx2.Response(200, headers=headers, stream=httpx2.ByteStream(self.body))
+
+
+async def body_through(inner: httpx2.AsyncBaseTransport) -> bytes:
+    transport = ErrorResponses(inner, HttpServer("web", "http://web.example/mcp"))
+    async with httpx2.AsyncClient(transport=transport) as client:
+        return (await client.post("http://web.example/mcp")).content
+
+
+async def test_a_compressed_body_is_read():
+    assert await body_through(Compressed(gzip.compress(b'{"a": 1}'))) == b'{"a": 1}'
+
+
+async def test_a_body_that_is_small_only_while_compressed_ends_at_the_limit():
+    bomb = gzip.compress(b"x" * (2 * LARGEST_MESSAGE), compresslevel=1)
+    assert len(await body_through(Compressed(bomb))) <= LARGEST_MESSAGE
+
+
+async def test_a_body_that_cannot_be_decompressed_ends_there():
+    assert await body_through(Compressed(b"no gzip")) == b""
+
+
+async def test_half_a_character_costs_no_answer_over_http():
+    assert await body_through(Compressed(gzip.compress(rb'{"text": "cut \ud83d"}'))) == rb'{"text": "cut \ufffd"}'

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import reduce
 from typing import Any
 
 import jsonschema_rs
@@ -191,6 +192,11 @@ def deep(levels: int) -> dict[str, Any]:
         {"type": "object", "properties": []},
         {"type": "object", "required": "a", "properties": {"a": {"minimum": "x"}}},
         deep(300),
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": None},
+        {"type": "object", "properties": {"a": {"type": "string"}}, "required": [["a"], None]},
+        {"type": "object", "properties": None, "required": None},
+        {"type": "object", "properties": {"a": {"default": 10**30}}},
+        {"type": "object", "properties": {"a": {"items": reduce(lambda below, _: [below], range(1500), "x")}}},
         {},
     ],
 )

@@ -13,8 +13,8 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.test import Client
 
 from context_protection.configuration.revisions import revisions
-from gateway.connectors.mcp_servers import registry
-from gateway.connectors.mcp_servers.models import McpServer, ToolList
+from gateway.connectors.mcp_servers import refresh, registry
+from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
 from gateway.connectors.mcp_servers.refresh import Refreshing
 from gateway.connectors.mcp_servers.sessions import ServerSessions
 from gateway.threads.bridge import run_sync
@@ -52,6 +52,35 @@ def test_a_server_that_is_taken_out_takes_its_tools_with_it(configure: Configure
     configure(sim=CHILD)
     configure()
     assert names() == set()
+    assert not McpTool.objects.filter(is_gone=False).exists()
+    configure(sim=CHILD)
+    assert "sim_rows" in names()
+    assert not McpTool.objects.filter(is_gone=True).exists()
+
+
+def test_a_server_that_is_deleted_takes_its_tools_with_it(configure: Configure, settings: Any):
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    with mcp_server() as url:
+        server = McpServer.objects.create(name="web", url=url)
+        revisions.bump()
+        configure(sim=CHILD)
+    server.enabled = False
+    server.save()
+    configure(sim=CHILD)
+    assert McpTool.objects.filter(server="web", is_gone=False).exists()
+    server.delete()
+    assert (
+        {each.server for each in McpTool.objects.all()} == {each.server for each in ToolList.objects.all()} == {"sim"}
+    )
+
+
+def test_a_server_that_moves_to_the_file_keeps_its_switches(configure: Configure):
+    server = McpServer.objects.create(name="sim", url="https://example.com/mcp")
+    configure(sim=CHILD)
+    McpTool.objects.update(enabled=False, is_chosen=True)
+    server.delete()
+    configure(sim=CHILD)
+    assert names() == set()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +94,7 @@ def test_a_server_whose_kept_tools_are_odd_costs_only_its_own(
     assert ToolList.objects.filter(server="a_odd").update(tools=[odd]) == 1
     assert names() == others
     assert "sim_rows" in others
-    assert "MCP server's tools cannot be offered" in caplog.text
+    assert "MCP server's tool cannot be offered" in caplog.text
 
 
 async def test_a_list_with_numbers_beyond_64_bits_is_kept_as_what_every_reader_can_read(
@@ -192,6 +221,20 @@ def test_why_a_server_gives_no_tools_is_kept_beside_those_it_had(configure: Conf
     assert ToolList.objects.get(server="sim").changed_at == away.changed_at
     configure(sim=CHILD)
     assert ToolList.objects.get(server="sim").failure == ""
+
+
+def test_an_invalid_tool_costs_only_itself_and_is_named(db: None, settings: Any, tmp_path: Path):
+    path = tmp_path / "servers.json"
+    path.write_text(json.dumps({"mcpServers": {"sim": {"command": "x", "allow": ["*"]}}}))
+    settings.MCP_SERVERS_FILE = str(path)
+    odd = {"name": "odd", "inputSchema": {"type": "object", "a": DEEP}}
+    look = {"name": "look", "inputSchema": {"type": "object", "properties": {"a": {}}, "required": None}}
+    (server,) = registry.servers()
+    refresh._store_tools(server, [odd, look])
+    assert names() == {"sim_look"}
+    assert ToolList.objects.get().failure.endswith("cannot be offered, as their definitions are invalid: odd.")
+    refresh._store_tools(server, [look])
+    assert ToolList.objects.get().failure == ""
 
 
 async def until_offered(name: str) -> None:

@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
+import mcp.types as types
 import pytest
 from asgiref.sync import async_to_sync
 
 from gateway.connectors.mcp_servers import connections, network, processes
 from gateway.connectors.mcp_servers.configuration import HttpServer, Server, StdioServer
+from gateway.connectors.mcp_servers.connections import MAX_ROUNDS
+from gateway.connectors.mcp_servers.reachability import try_server
 from gateway.connectors.mcp_servers.sessions import ServerSession, ServerSessions, _pause
 from gateway.dispatch.asker import Asker
 from gateway.upstreams.errors import (
@@ -25,7 +28,7 @@ from gateway.upstreams.errors import (
 )
 from tests.gateway.connectors.mcp_servers.conftest import CHILD
 from tests.patience import PATIENCE
-from tests.simulators.mcp_server import mcp_server
+from tests.simulators.mcp_server import Simulator, mcp_server
 
 Call = Callable[..., Any]
 
@@ -143,6 +146,7 @@ async def test_a_child_that_keeps_dying_is_left_alone_for_a_while():
     for _ in range(2):  # the first pause is none
         with pytest.raises(UpstreamUnavailable):
             await session.call("small", {}, Asker(None, asyncio.get_running_loop()))
+    await session._connection._owner  # type: ignore[union-attr]  # it has ended at this moment
     with pytest.raises(UpstreamUnavailable) as paused:
         await session.call("small", {}, Asker(None, asyncio.get_running_loop()))
     assert paused.value.retry_after == 1
@@ -151,6 +155,53 @@ async def test_a_child_that_keeps_dying_is_left_alone_for_a_while():
     with pytest.raises(UpstreamUnavailable):
         await session.call("small", {}, Asker(None, asyncio.get_running_loop()))
     assert session._connection is not None
+
+
+async def test_the_pause_begins_when_the_connection_ends():
+    moment = [0.0]
+    server = StdioServer("gone", "/bin/false")
+    session = ServerSession(server, network.transport, lambda: None, clock=lambda: moment[0])
+    for _ in range(3):  # each after an idle time
+        with pytest.raises(UpstreamUnavailable):
+            await session.call("small", {}, Asker(None, asyncio.get_running_loop()))
+        connection = session._connection
+        assert connection is not None, "it was not tried"
+        await connection._owner
+        moment[0] += 60.0
+
+
+async def test_a_tool_may_ask_as_often_as_is_allowed(sessions: ServerSessions):
+    simulated, rounds = Simulator(), [0]
+
+    async def patient(context: Any, arguments: dict[str, Any]) -> Any:
+        rounds[0] += 1
+        more = types.InputRequiredResult(input_requests={}, request_state=str(rounds[0]))
+        return more if rounds[0] <= arguments["rounds"] else "done"
+
+    simulated.offer("patient", patient)
+    with mcp_server(simulator=simulated) as url:
+        server = HttpServer("sim", url, trusted=True)
+        result = await sessions.call(server, "patient", {"rounds": MAX_ROUNDS})
+        assert [each.text for each in result.content] == ["done"]
+        rounds[0] = 0
+        with pytest.raises(UpstreamRefused) as endless:
+            await sessions.call(server, "patient", {"rounds": MAX_ROUNDS + 1})
+    assert endless.value.reason == "upstream_asks_back"
+    assert rounds[0] == MAX_ROUNDS + 1
+
+
+async def test_a_test_of_a_connection_leaves_no_thread():
+    def loops() -> list[threading.Thread]:
+        return [each for each in threading.enumerate() if each.name == "mcp-servers"]
+
+    before = loops()
+    with mcp_server() as url:
+        found = await try_server(HttpServer("sim", url, trusted=True))
+    assert found.failure == ""
+    for thread in loops():
+        if thread not in before:
+            await asyncio.to_thread(thread.join, PATIENCE)
+            assert not thread.is_alive()
 
 
 def test_pauses_grow_to_a_minute():
@@ -168,14 +219,34 @@ async def test_an_address_where_nobody_listens_is_unavailable(sessions: ServerSe
         await sessions.call(HttpServer("none", "http://127.0.0.1:9/mcp", trusted=True), "small", {})
 
 
-async def test_a_server_that_was_started_again_is_asked_once_more(sessions: ServerSessions):
-    """It has forgotten the session, and so has not done what was asked."""
+async def stopped(sessions: ServerSessions) -> tuple[HttpServer, int]:
+    """A server that has answered and was then stopped, and its port."""
     with mcp_server(era="2025") as url:
         server = HttpServer("restarted", url, trusted=True)
         assert said(await sessions.call(server, "small", {}))["id"] == 7
-        port = int(url.rsplit(":", 1)[1].partition("/")[0])
-    with mcp_server(era="2025", port=port):
+        return server, int(url.rsplit(":", 1)[1].partition("/")[0])
+
+
+NO_SESSION = {"code": -32000, "message": "Bad Request: No valid session ID provided"}
+
+
+@pytest.mark.parametrize("unknown_session", [None, {"jsonrpc": "2.0", "error": NO_SESSION, "id": None}])
+async def test_a_server_that_was_started_again_is_asked_once_more(sessions: ServerSessions, unknown_session: Any):
+    """It has forgotten the session, and so has not done what was asked. Many servers say so with 400 instead of 404."""
+    server, port = await stopped(sessions)
+    with mcp_server(era="2025", port=port, unknown_session=unknown_session):
         assert said(await sessions.call(server, "small", {}))["id"] == 7
+        await sessions.retain(())
+
+
+@pytest.mark.parametrize(
+    "unknown_session", [{"id": 1, "error": NO_SESSION}, {"error": {"code": -32600, "message": "Bad"}}, [1]]
+)
+async def test_any_other_bad_request_is_not_made_again(sessions: ServerSessions, unknown_session: Any):
+    server, port = await stopped(sessions)
+    with mcp_server(era="2025", port=port, unknown_session=unknown_session):
+        with pytest.raises(UpstreamError):
+            await sessions.call(server, "small", {})
         await sessions.retain(())
 
 

@@ -15,8 +15,9 @@ from gateway.access.models import ApiKey, FormerToolName, ToolSet
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
 from gateway.connectors.mcp_servers import operations as tools
-from gateway.connectors.mcp_servers import registry, tool_rows
+from gateway.connectors.mcp_servers import registry, server_switches, tool_rows
 from gateway.connectors.mcp_servers.configuration import StdioServer, from_file
+from gateway.connectors.mcp_servers.connector import CONNECTOR
 from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
 from gateway.failure_origins import origin_of
 from gateway.upstreams.errors import UpstreamRefused
@@ -117,6 +118,25 @@ def test_a_tools_description_is_in_sight_beside_its_name(admin_client: Client):
     assert "Acts." in cell
 
 
+@pytest.mark.parametrize("is_on", [True, False])
+def test_each_switch_has_the_name_that_clients_see(settings: Any, tmp_path: Any, is_on: bool):
+    path = tmp_path / "servers.json"
+    path.write_text(json.dumps({"mcpServers": {name: {"command": "x"} for name in ("a", "a_b")}}))
+    settings.MCP_SERVERS_FILE = str(path)
+    listed(StdioServer("a", "x"), {**READS, "name": "b_look"})
+    listed(StdioServer("a_b", "x"), READS)
+    McpTool.objects.filter(server="a").update(enabled=is_on)
+    McpServer.objects.create(name="a_b_c", url="https://example.com/mcp", enabled=False)
+    listed(StdioServer("a_b_c", "x"), READS)
+    revisions.bump()
+    offered = {each.name: each.tags for each in registry.operations()}
+    assert len(offered) == 1 + is_on
+    switches = {row.tool: row for row in CONNECTOR.switches()}
+    assert {name: (switches[name].row.server, switches[name].row.name) for name in offered} == offered
+    assert len(switches) == 3
+    assert [row.tool for row in switches.values() if not row.has_effect] == ["a_b_c_look"]
+
+
 def test_several_tools_are_switched_at_once(admin_client: Client):
     listed()
     ids = list(McpTool.objects.values_list("pk", flat=True))
@@ -125,6 +145,17 @@ def test_several_tools_are_switched_at_once(admin_client: Client):
     admin_client.post("/admin/mcp_servers/mcptool/", {"action": "switch_off", "_selected_action": ids})
     listed()
     assert on() == set()
+
+
+def test_what_a_switch_of_several_says_counts_the_chosen(admin_client: Client):
+    listed()
+    row = McpTool.objects.get(name="act")
+    body = {"action": "switch_on", "_selected_action": [row.pk]}
+    page = admin_client.post("/admin/mcp_servers/mcptool/?enabled__exact=0", body, follow=True)
+    assert "1 tool is on from now on." in page.content.decode()
+    body = {"action": "switch_off", "_selected_action": list(McpTool.objects.values_list("pk", flat=True))}
+    page = admin_client.post("/admin/mcp_servers/mcptool/", body, follow=True)
+    assert "2 tools are off from now on." in page.content.decode()
 
 
 # -- Another name -----------------------------------------------------------------------------------
@@ -213,6 +244,16 @@ def test_only_a_name_that_was_shown_is_given(admin_client: Client, server: McpSe
     assert McpServer.objects.get().name == "old"
 
 
+def test_a_renamed_tool_takes_no_name_of_another_server(admin_client: Client, server: McpServer):
+    listed(McpServer.objects.create(name="a", url="https://example.com/a").address(), {**READS, "name": "b_look"})
+    revisions.bump()
+    rename(admin_client, server, "a_b")
+    revisions.bump()
+    (ours,) = [each.name for each in registry.operations() if each.tags == ("a_b", "look")]
+    assert ours.startswith("a_b_look_")
+    assert FormerToolName.objects.get(former="old_look").current == ours
+
+
 # -- The test button --------------------------------------------------------------------------------
 
 
@@ -225,3 +266,17 @@ def test_staff_try_a_server(admin_client: Client, settings: Any, doors: Doors):
     assert "MCP server web answers: " in told
     page = saved(admin_client, server, name="web", _test="1")
     assert "MCP server web cannot be reached." in admin_client.get(page.url).content.decode()
+
+
+def test_the_tools_page_and_renamings_go_on_while_the_file_of_servers_is_invalid(
+    admin_client: Client, settings, tmp_path
+):
+    listed()
+    file = tmp_path / "servers.json"
+    file.write_text("{ broken")
+    settings.MCP_SERVERS_FILE = str(file)
+    registry._last_valid.clear()
+    revisions.bump()
+    assert admin_client.get("/admin/tools/").status_code == 200
+    rows = server_switches.switch_rows()
+    assert [(row.tool, row.has_effect) for row in rows] == [("sim_act", False), ("sim_look", False)]

@@ -1,10 +1,14 @@
 """Lines of a child: bounded, and of one that is too long, whose answer it was."""
 
+import json
+import re
+
+import orjson
 import pytest
 from mcp.types import PARSE_ERROR
 
 from gateway.connectors.mcp_servers import wire
-from gateway.connectors.mcp_servers.wire import TOO_DEEP, TOO_LARGE, Lines, TruncatedLine, message_of
+from gateway.connectors.mcp_servers.wire import TOO_DEEP, TOO_LARGE, Lines, LoneSurrogates, TruncatedLine, message_of
 
 
 def lines_of(data: bytes, at_once: int, most: int = 100) -> list[bytes | TruncatedLine]:
@@ -86,3 +90,30 @@ def test_what_is_no_message_is_none():
     assert message_of(b"hello") is None
     assert message_of(b"\xff\xfe{") is None
     assert wire.message_of(b'{"jsonrpc":"2.0","method":"notifications/x"}') is not None
+
+
+TEXTS = (
+    r"a\ud83d",
+    r"\udc00\ud83d",
+    r"\ud83d\ude00",
+    r"\\ud83d",
+    r"\\\ud83dx",
+    r"\ud83d\n",
+    r"\ud83d\u0041",
+    r"\uD83D\uD83D\uDE00",
+)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5, 7, 1000])
+@pytest.mark.parametrize("text", TEXTS)
+def test_half_a_character_is_replaced_however_it_comes(text: str, at_once: int):
+    sent = f'{{"a": "{text}"}}'.encode()
+    surrogates = LoneSurrogates()
+    chunks = [surrogates.replaced(sent[start : start + at_once]) for start in range(0, len(sent), at_once)]
+    read = orjson.loads(b"".join([*chunks, surrogates.rest]))["a"]
+    assert read == re.sub("[\ud800-\udfff]", "\ufffd", json.loads(sent)["a"])
+
+
+def test_a_whole_message_is_not_held_back():
+    sent = rb'{"a": "\ud83d"}'
+    assert LoneSurrogates().replaced(sent) == rb'{"a": "\ufffd"}'

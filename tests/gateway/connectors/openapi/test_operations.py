@@ -148,6 +148,49 @@ def test_an_action_is_off_until_it_is_switched_on_and_is_then_called_once(doors:
     assert api.orders == [{"customer": 7, "items": ["a", "b"]}]
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        {"type": "string", "nullable": True},
+        {"type": ["string", "null"]},
+        {"enum": ["a", None]},
+        {"oneOf": [{"type": "object", "properties": {"a": {"type": "string"}}}, {"type": "null"}]},
+    ],
+)
+def test_null_empties_a_field_that_may_be_null(doors: Doors, api: Shop, note: dict[str, Any]):
+    document = api.document
+    schema = {"type": "object", "required": ["note"], "properties": {"note": note, "customer": {"type": "integer"}}}
+    document["paths"]["/orders"]["post"]["requestBody"] = {
+        "required": True,
+        "content": {"application/json": {"schema": schema}},
+    }
+    name = named(imported(api, document=document, actions=True), "POST /orders")
+    for ask in (doors.mcp, doors.post):
+        assert "error" not in ask(name, {"note": None, "customer": None})
+    assert api.orders == [{"note": None}] * 2, "null for a field that cannot be null is not given"
+    assert doors.post(name, {})["error"]["reason"] == "missing_argument"
+
+
+def test_an_id_of_64_bits_is_given_as_a_text(doors: Doors, api: Shop):
+    document, whole = api.document, {"type": "integer", "format": "int64"}
+    (parameter,) = document["paths"]["/customers/{id}"]["get"]["parameters"]
+    parameter["schema"] = whole
+    schema = {"type": "object", "properties": {"customer": whole, "lines": {"type": "array", "items": whole}}}
+    document["paths"]["/orders"]["post"]["requestBody"]["content"]["application/json"]["schema"] = schema
+    plan = imported(api, document=document, actions=True)
+    ids, opened = [2**53 + 1, 2**63 - 1], named(plan, "GET /customers/{id}")
+    for each in ids:
+        doors.mcp(opened, {"id": str(each)})
+        assert api.calls[-1][1] == f"/customers/{each}"
+    doors.post(named(plan, "POST /orders"), {"customer": str(ids[0]), "lines": [str(each) for each in ids]})
+    assert api.orders == [{"customer": ids[0], "lines": ids}]
+    rounded = doors.mcp(opened, {"id": 2**53 + 1})["error"]["data"]
+    assert rounded["suggestion"].startswith("Send a longer number as a text")
+    too_long = doors.mcp(opened, {"id": str(2**63)})["error"]
+    assert "15 digits" in too_long["message"]
+    assert too_long["data"]["suggestion"] == "Correct id, or leave it out."
+
+
 def test_what_upstream_refuses_is_told_with_its_own_words(doors: Doors, api: Shop):
     name = named(imported(api), "GET /customers/{id}")
     error = doors.post(name, {"id": "nobody"})["error"]

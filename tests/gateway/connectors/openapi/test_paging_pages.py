@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client
 
 from context_protection.configuration.revisions import revisions
+from gateway.connectors.openapi.document.paging import Paging, PagingStyle
 from gateway.connectors.openapi.importer import import_plan
 from gateway.connectors.openapi.models import ImportedOperation
 from gateway.upstreams.registry import retain
@@ -83,6 +85,53 @@ def test_what_is_saved_makes_it_a_list_that_is_walked_to_its_end(
     admin_client.post(address(operation), {"style": "", "save": "Save"})
     operation.refresh_from_db()
     assert operation.paging is None
+
+
+def test_saving_the_page_as_it_is_changes_nothing(admin_client: Client, operation: ImportedOperation):
+    whole = Paging(
+        PagingStyle.LAST_ID, "limit", 10, 100, "after", 1, "next", "more", "count", "ref", "before"
+    ).document()
+    assert whole.keys() == {each.name for each in fields(Paging)}
+    operation.paging = {**whole, "rows": "lines"}
+    operation.full_clean()
+    operation.save()
+    form = admin_client.get(address(operation)).context["form"]
+    admin_client.post(address(operation), {name: form[name].value() or "" for name in form.fields})
+    operation.refresh_from_db()
+    assert operation.paging == {**whole, "rows": "lines"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ({"style": "offset", "position": "skip", "size_maximum": "100"}, "see size_maximum"),
+        ({"style": "offset", "position": "skip", "size_default": 0}, "see size_default"),
+        ({"style": "offset", "position": "skip", "start": True}, "see start"),
+        ({"style": "offset", "position": "skip", "total": 5}, "see total"),
+        ({"style": "offset", "position": "skip", "rows": 5}, "see rows"),
+        ({"style": "offset"}, "The style offset needs position."),
+        ({"style": "cursor"}, "The style cursor needs position and next."),
+        ({"style": "next_url"}, "The style next_url needs next."),
+        ({"style": "rows"}, "Expected an object such as"),
+        (["offset"], "Expected an object such as"),
+        ("offset", "Expected an object such as"),
+    ],
+)
+def test_a_paging_that_every_call_would_fail_with_is_not_stored(
+    admin_client: Client, operation: ImportedOperation, setting: Any, told: str
+):
+    body = {"name": operation.name, "enabled": "on", "paging": json.dumps(setting)}
+    change = f"/admin/openapi/importedoperation/{operation.pk}/change/"
+    assert told in page_of(admin_client.post(change, body))
+    operation.refresh_from_db()
+    assert operation.paging is None
+    ImportedOperation.objects.update(paging=setting)
+    if (
+        isinstance(setting, dict) and setting["style"] == "offset"
+    ):  # the list, which does not have the field, can be saved
+        row = {"form-0-id": str(operation.pk), "form-TOTAL_FORMS": "1", "form-INITIAL_FORMS": "1", "_save": "Save"}
+        page = page_of(admin_client.post("/admin/openapi/importedoperation/", row, follow=True))
+        assert "1 imported operation was changed successfully" in page
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,14 @@ PATHS = {
     "/all": {
         "get": {
             "operationId": "listCustomers",
-            "parameters": [parameter("city"), parameter("doorCode"), deep("filter", "status", "gateCode")],
+            "parameters": [
+                parameter("city"),
+                parameter("doorCode"),
+                parameter("sort"),
+                parameter("resort_name"),
+                parameter("orderStatus"),
+                deep("filter", "status", "gateCode"),
+            ],
             "responses": ROWS,
         }
     },
@@ -94,6 +101,7 @@ QUESTIONS = [
     (LIST, {"city": "Springfield", "doorCode": "x"}, "doorCode"),
     (LIST, {"filter": {"status": "active", "gateCode": CANARY}}, "filter.gateCode"),
     (LIST, {"filter": {"status": "active", "door_code": CANARY}}, "filter.door_code"),
+    (LIST, {"sort": "city,pin:desc"}, "sort"),
     (RECORD, {"password": "mine", "X-Door-Code": CANARY}, "X-Door-Code"),
 ]
 
@@ -109,9 +117,18 @@ def test_what_reads_is_not_asked_by_a_secret(doors: Doors, api: Shop, tool: str,
     assert api.calls == []
 
 
+@pytest.mark.parametrize("arguments", [{"resort_name": "The Secret Garden"}, {"orderStatus": "pass"}])
+def test_an_argument_that_does_not_sort_may_be_called_as_a_secret_is(
+    doors: Doors, api: Shop, arguments: dict[str, Any]
+):
+    for answer in (doors.post(LIST, arguments), doors.mcp(LIST, arguments)):
+        assert "error" not in answer
+    assert api.calls
+
+
 def test_a_key_asks_by_what_it_reveals(insider: Doors, api: Shop):
-    assert "error" not in insider.post(LIST, {"doorCode": CANARY, "filter": {"gateCode": "5"}})
-    assert api.calls[-1][2] == {"doorCode": CANARY, "filter[gateCode]": "5"}
+    assert "error" not in insider.post(LIST, {"doorCode": CANARY, "sort": "doorCode", "filter": {"gateCode": "5"}})
+    assert api.calls[-1][2] == {"doorCode": CANARY, "sort": "doorCode", "filter[gateCode]": "5"}
     assert insider.post(LIST, {"filter": {"wifiPassword": "x"}})["error"]["reason"] == "withheld_field"
 
 

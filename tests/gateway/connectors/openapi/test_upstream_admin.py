@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from context_protection.configuration.revisions import revisions
 from context_protection.models import TokenBudget
@@ -18,6 +20,7 @@ from gateway.upstreams.registry import retain
 from tests.doors import Doors
 from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 from tests.simulators.shop import Shop, shop
+from tests.telemetry.examples import a_call, stored
 
 SECRET = "canary-8d1f-wxyz"
 
@@ -118,6 +121,50 @@ def test_a_name_of_other_tools_is_refused(admin_client: Client, row: UpstreamApi
     assert 'name="_rename"' not in page
 
 
+def imported_beside(api: Shop, name: str, operation: str, *, is_on: bool = True) -> UpstreamApi:
+    """The shop as another API, with this name of one operation."""
+    plan = import_plan.plan(json.dumps(api.document).encode(), name=name, source="shop.json")
+    import_plan.store(plan, chosen={"GET /all"} if is_on else set(), names={"GET /all": operation})
+    revisions.bump()
+    return UpstreamApi.objects.get(name=name)
+
+
+def rename_operation(client: Client, name: str) -> str:
+    operation = ImportedOperation.objects.get(key="GET /all", api__upstream__name="shop")
+    address = f"/admin/openapi/importedoperation/{operation.pk}/change/"
+    page = page_of(client.post(address, {"name": name, "enabled": "on"}, follow=True))
+    revisions.bump()
+    return page
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_an_operation_cannot_take_the_tool_of_another_api(
+    admin_client: Client, row: UpstreamApi, api: Shop, is_on: bool
+):
+    imported_beside(api, "shop_b", "list", is_on=is_on)
+    page = rename_operation(admin_client, "b_list")
+    assert "shop_b_list is the name of another tool. Choose another name than b_list." in page
+    assert "Calls of" in rename_operation(admin_client, "c_list")
+    assert "Calls of" in rename_operation(admin_client, "list_all")  # its former name
+
+
+def test_an_api_cannot_take_the_tool_of_another_api(admin_client: Client, row: UpstreamApi, api: Shop):
+    rename_operation(admin_client, "b_list")
+    other = imported_beside(api, "other", "list")
+    body = {"name": "shop_b", "shown": "shop_b", "_rename": "1"}
+    page = page_of(admin_client.post(path(other, "rename"), body, follow=True))
+    assert "shop_b_list is the name of another tool. Choose another name than shop_b." in page
+    other.refresh_from_db()
+    assert other.name == "other"
+
+
+def test_an_api_gets_its_former_name_back(admin_client: Client, row: UpstreamApi):
+    for name in ("store", "shop"):
+        body = {"name": name, "shown": name, "_rename": "1"}
+        assert f"to {name}, and 10 of its tools" in page_of(admin_client.post(path(row, "rename"), body, follow=True))
+        revisions.bump()
+
+
 # -- The test button --------------------------------------------------------------------------------
 
 
@@ -191,3 +238,16 @@ def test_state_and_last_error_are_told(admin_client: Client, row: UpstreamApi, b
         page = page_of(admin_client.get(address))
         assert "Failing. It last answered on " in page
         assert ": it failed on its side." in page
+
+
+def test_answers_to_other_processes_count_and_cached_ones_do_not(
+    admin_client: Client, row: UpstreamApi, bad: BadUpstream, doors: Doors
+):
+    TokenBudget.objects.create(operation="shop_list_all", cache_seconds=0)
+    bad.mode, bad.status = "given", 500
+    assert "error" in doors.post("shop_list_all", {})
+    later = a_call(operation="shop_list_all", at=timezone.now() + timedelta(minutes=1))
+    stored(later, later._replace(request_id="stale", attempts=1, upstream_status=500))
+    assert "Failing." in page_of(admin_client.get(path(row)))
+    stored(later._replace(request_id="answered", attempts=1, upstream_status=200))
+    assert "It answers, last on " in page_of(admin_client.get(path(row)))

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 FILTER = {"type": "object", "properties": {"email": TEXT}}
+ORDERS = {"type": "array", "items": {"type": "object", "properties": {"by": TEXT, "direction": TEXT}}}
 ROW = {"type": "object", "properties": {"id": WHOLE, "name": TEXT, "email": TEXT, "address": {"type": "object"}}}
 LIST, PAGED, RECORD = "shop_list_all", "shop_list_by_offset", "shop_get_customer"
 MASK = "[withheld: by policy]"
@@ -36,7 +37,7 @@ PATHS = {
         "get": {
             "operationId": "listAll",
             "parameters": query(
-                email=TEXT, sort=TEXT, city=TEXT, filter={"type": "object", "properties": {"email": TEXT}}
+                email=TEXT, sort=TEXT, city=TEXT, filter=FILTER, orderBy={"type": "array", "items": TEXT}, orders=ORDERS
             ),
             "responses": answering({"type": "array", "items": ROW}),
         }
@@ -92,6 +93,9 @@ def test_a_record_comes_masked(doors: Doors, api: Shop):
         ({"email": "c5@example.com"}, "email"),
         ({"sort": "-email"}, "sort"),
         ({"sort": "name,email:desc"}, "sort"),
+        ({"sort": "desc(email)"}, "sort"),
+        ({"orderBy": ["name", "-email"]}, "orderBy"),
+        ({"orders": [{"by": "email", "direction": "desc"}]}, "orders"),
         ({"filter": {"email": "c5@example.com"}}, "filter.email"),
         ({"where": {"email": {"contains": "c5"}}}, "where"),
         ({"aggregate": {"groupBy": ["address.street"]}}, "aggregate"),

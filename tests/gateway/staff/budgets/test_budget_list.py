@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from context_protection.models import TokenBudget
 from gateway.catalog.catalog import catalogue
+from gateway.staff.budgets import budget_list
 from tests.gateway.staff.budgets.test_budget_page import words
 from tests.telemetry.examples import a_call, a_summary, stored
 
@@ -40,6 +41,28 @@ def test_calls_oversized_and_the_recommendation(admin_client: Client):
     assert "250" in words(page)
     assert "48.0% 6,000 tokens" in words(page)
     assert "get_booking/?token_budget_threshold=6000" in page.content.decode()
+
+
+def test_the_list_says_what_the_recommendation_of_a_tool_says(admin_client: Client):
+    at = timezone.now()
+    stored(
+        *[a_summary(at=at, operation="get_booking", original_tokens=50_000)] * 300,
+        *[a_summary(at=at, operation="get_listing", is_cached=True)] * 250,
+        *[a_call(at=at, operation="list_bookings")] * 250,
+    )
+    said = words(admin_client.get(LIST))
+    assert "300 100.0% filters, not a budget" in said
+    assert "250 100.0% too few answers" in said
+    assert "250 0.0% fits" in said
+
+
+def test_a_tool_without_a_computed_recommendation_has_none(admin_client: Client, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(budget_list, "MOST_RECOMMENDED", 1)
+    at = timezone.now()
+    stored(*[a_summary(at=at)] * 300, *[a_summary(at=at, operation="get_listing")] * 250)
+    said = words(admin_client.get(LIST))
+    assert "300 100.0% 6,000 tokens" in said
+    assert "250 100.0% –" in said
 
 
 def test_a_rejected_budget_is_named(admin_client: Client):

@@ -1,7 +1,10 @@
 """The page of one budget: what it says, what it refuses, what it saves."""
 
 import html
+import os
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +12,11 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
 
+from context_protection.configuration import policies
 from context_protection.configuration.policies import policy_for
 from context_protection.configuration.revisions import revisions
 from context_protection.core.policy import Policy
+from context_protection.layers.file.source import configuration_file
 from context_protection.models import TokenBudget
 from gateway.staff.rollouts.models import Rollout
 from telemetry import recorder
@@ -86,11 +91,48 @@ def test_it_names_stronger_budgets_and_how_many_tools_a_value_would_change(admin
     assert re.search(r"a new value changes \d+ of \d+ tools; the others have their own", said)
 
 
+@pytest.fixture
+def file_with_a_cap(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A configuration file with a cap for one tool. Its watcher counts as started: a thread would read the database
+    outside this test's transaction."""
+    monkeypatch.setattr(policies._watcher, "_running_in", os.getpid())
+    path = tmp_path / "sluice.yaml"
+    path.write_text("operations: {list_bookings: {hardCap: 15000}}\n")
+    settings.CONFIG_FILE = str(path)
+    yield
+    settings.CONFIG_FILE = ""
+    configuration_file.latest(lambda layer: [])
+
+
+@pytest.mark.usefixtures("file_with_a_cap")
+def test_a_new_value_also_changes_the_tools_that_the_file_has_values_for(admin_client: Client):
+    assert in_force("list_bookings").hard_cap == 15_000
+    assert "tools; the others have their own" not in words(admin_client.get("/admin/budgets/*/"))
+    TokenBudget.objects.create(operation="", hard_cap=9000)
+    assert in_force("list_bookings").hard_cap == 9000, "the admin is above the file, whatever their scopes"
+
+
 def test_an_unknown_tool_is_not_found(admin_client: Client):
     assert admin_client.get("/admin/budgets/nothing/").status_code == 404
 
 
 # -- The effect -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", [BOOKING, "/admin/rollouts/new/"])
+def test_a_number_in_an_address_that_is_too_long_to_be_valid_is_ignored(admin_client: Client, page: str):
+    response = admin_client.get(page, {"hard_cap": "9" * 5000, "token_budget_threshold": "3000"})
+    assert response.status_code == 200
+    assert 'value="3000"' in response.content.decode()
+
+
+def test_no_version_is_as_long_as_this(admin_client: Client):
+    response = admin_client.post(f"{BOOKING}undo/", {"version": "9" * 5000}, follow=True)
+    assert "Nothing to undo: the form names no version." in words(response)
+
+
+def test_no_key_has_a_name_with_nul(admin_client: Client):
+    assert admin_client.get(BOOKING, {"caller": "\0"}).status_code == 404
 
 
 def test_the_effect_is_shown_and_nothing_is_saved(admin_client: Client):

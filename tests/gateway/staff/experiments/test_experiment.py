@@ -52,8 +52,8 @@ def arms(found: Experiment, keys: int) -> tuple[list[str], list[str]]:
     return [name for name in names if name not in off], off
 
 
-def record(callers: list[str], arm: str, *, tokens: int, calls: int = 4, tasks: int = 2) -> None:
-    """Each caller makes `tasks` tasks of `calls` calls."""
+def record(callers: list[str], arm: str, *, tokens: int, calls: int = 4, tasks: int = 2, rows: int = 0) -> None:
+    """Each caller makes `tasks` tasks of `calls` calls. With `rows`, these are pages of 10 of a list of `rows` rows."""
     now = timezone.now()
     TelemetryRecord.objects.bulk_create(
         TelemetryRecord(
@@ -67,6 +67,10 @@ def record(callers: list[str], arm: str, *, tokens: int, calls: int = 4, tasks: 
             claude_tokens=tokens + 10 * (place % 5),
             baseline_tokens=tokens if number == 0 else 0,
             saved_tokens=0,
+            chain=f"{caller}-{task}" if rows else "",
+            page=number + 1,
+            item_count=10,
+            total_rows=rows,
         )
         for place, caller in enumerate(callers)
         for task in range(tasks)
@@ -103,6 +107,22 @@ def test_tokens_per_task_are_lower_with_protection(commits: Any):
     assert -0.62 < main.difference.value < -0.58
     assert found["calls_per_task"].word is MeasureWord.HIGHER
     assert found["errors"].word is MeasureWord.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    ("main", "said"),
+    [
+        ("tokens_per_task", "Tokens per task: lower with protection."),
+        ("paging_finished", "Paging finished: higher with protection."),
+    ],
+)
+def test_the_sentence_of_an_experiment_fits_every_main_measure(commits: Any, engineer: Client, main: str, said: str):
+    made = running(commits, 60)
+    on, off = arms(made, 60)
+    Experiment.objects.update(main_measure=main)
+    record(on, made.on_arm, tokens=1000, calls=2, rows=20)
+    record(off, made.off_arm, tokens=5000, calls=2, rows=30)
+    assert said in engineer.get(f"{PAGES}{made.name}/").content.decode()
 
 
 def test_few_callers_are_too_early(commits: Any, engineer: Client):

@@ -1,7 +1,7 @@
 """The history of all objects: who, what, when, why, its effect, and a cursor opened for debugging."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from context_protection.models import TokenBudget
 from gateway.access.models import ApiKey
 from telemetry.models import Event
 from tests.doors import Doors
+from tests.telemetry.examples import a_call, stored
 
 pytestmark = pytest.mark.django_db
 HISTORY = "/admin/history/"
@@ -80,6 +81,36 @@ def test_its_own_page_says_before_after_and_now(people: Any, budget: TokenBudget
     assert "Too few calls to compare" in page.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("scope", "calls"),
+    [
+        ({}, "90"),
+        ({"connector": "hostaway"}, "60"),
+        ({"operation": "list_*"}, "60"),
+        ({"operation": "list_bookings"}, "60"),
+        ({"operation": "list_bookings", "caller": "ci-bot"}, "30"),
+    ],
+)
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_the_effect_of_a_budget_is_that_on_the_calls_that_it_is_for(
+    people: Any, scope: dict[str, str], calls: str, is_deleted: bool, django_capture_on_commit_callbacks: Any
+):
+    at = timezone.now() - timedelta(minutes=20)
+    for minutes in (-5, 5):
+        bookings = {"at": at + timedelta(minutes=minutes), "operation": "list_bookings", "connector": "hostaway"}
+        stored(*[a_call(**bookings, caller="ci-bot")] * 30, *[a_call(**bookings, caller="desk")] * 30)
+        stored(*[a_call(at=bookings["at"], operation="search_sheep", connector="nsip")] * 30)
+    made = TokenBudget(**scope, hard_cap=9000)
+    made._history_date = at
+    with django_capture_on_commit_callbacks(execute=True):
+        made.save()
+    event = Event.objects.get()
+    if is_deleted:
+        made.delete()
+    effect = people("viewer").get(event.link).context["effect"].content
+    assert effect.rows[:1] == (("Calls", calls, calls),)
+
+
 def test_filters_and_what_they_leave(people: Any, budget: TokenBudget):
     viewer = people("viewer")
     assert "list_bookings" in viewer.get(HISTORY, {"object": "bookings", "setting": "hard"}).content.decode()
@@ -97,9 +128,34 @@ def test_pages_go_on_where_the_last_one_ended(people: Any):
     while address:
         page = viewer.get(address).context["panel"].content
         seen += [row.name for row in page.rows]
-        address = f"{HISTORY}{page.older}" if page.older else ""
+        address = page.older
     assert sorted(seen) == sorted(f"tool-{number}" for number in range(120))
-    assert viewer.get(HISTORY, {"before": "yesterday~x"}).context["panel"].content.rows
+    for invalid in ("yesterday~x", "0001-01-01T00:00:00+14:00~1"):
+        assert viewer.get(HISTORY, {"cursor": invalid}).context["panel"].content.rows
+
+
+def test_the_pages_of_two_times_have_the_same_times_and_filters(people: Any):
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    Event.objects.bulk_create(
+        Event(kind="C", at=at + timedelta(minutes=minute), subject=name, summary="x")
+        for minute in range(60)
+        for name in ("budget-a", "other")
+    )
+    viewer = people("viewer")
+    times = {"from": "2026-03-01T00:00:00Z", "to": "2026-03-02T00:00:00Z"}
+    first = viewer.get(HISTORY, {**times, "object": "budget"}).context["panel"].content
+    second = viewer.get(first.older).context["panel"].content
+    assert [row.name for row in (*first.rows, *second.rows)] == ["budget-a"] * 60
+    assert second.older == ""
+
+
+def test_another_range_has_the_same_filters_and_another_filter_the_same_times(people: Any):
+    text = people("viewer").get(HISTORY, {"object": "x", "from": "2026-03-01", "to": "2026-03-02"}).content.decode()
+    forms = {
+        name: re.findall(r'type="hidden" name="(\w+)"', re.search(rf"<form [^>]*{name}.*?</form>", text, re.S)[0])
+        for name in ("controls", "times", "history-filters")
+    }
+    assert forms == {"controls": ["from", "to", "object"], "times": ["object"], "history-filters": ["from", "to"]}
 
 
 def test_nobody_without_a_role_reads_it(client: Client, budget: TokenBudget):

@@ -88,6 +88,26 @@ def test_a_rollback_can_be_rolled_back(boss: User):
     assert TokenBudget.objects.get().hard_cap == 11_000
 
 
+def test_a_budget_that_was_deleted_takes_the_place_of_the_one_that_replaced_it(boss: User):
+    first = TokenBudget.objects.create(operation="list_bookings", hard_cap=9000)
+    then = moment()
+    first.delete()
+    TokenBudget.objects.create(operation="list_bookings", hard_cap=11_000)
+    rollback.apply(rollback.plan(then, boss), "the first was right")
+    assert TokenBudget.objects.get().hard_cap == 9000
+
+
+def test_a_set_whose_name_was_given_to_one_in_use_is_refused_with_the_reason(boss: User):
+    first = ToolSet.objects.create(name="Shop", tools=["list_bookings"])
+    then = moment()
+    first.delete()
+    used = ToolSet.objects.create(name="Shop", tools=["list_listings"])
+    ApiKey.objects.issue("bot")[0].tool_sets.add(used)
+    with pytest.raises(rollback.RollbackRefused, match=r"tool set Shop: .*already exists"):
+        rollback.apply(rollback.plan(then, boss), "the first was right")
+    assert ToolSet.objects.get().tools == ["list_listings"]
+
+
 def test_one_object_goes_back_and_others_stay(boss: User):
     one = TokenBudget.objects.create(operation="list_bookings", hard_cap=9000)
     other = TokenBudget.objects.create(operation="list_listings", hard_cap=9000)
@@ -108,7 +128,9 @@ def test_what_cannot_be_set_back_is_said(boss: User):
     api = UpstreamApi(name="acme", base_url="https://example.com/v1", authentication="bearer")
     api.set_secret("Zx7-first-secret")
     api.save()
-    gone = UpstreamApi.objects.create(name="shop", base_url="https://shop.example.com")
+    gone = UpstreamApi(name="shop", base_url="https://shop.example.com", authentication="bearer")
+    gone.set_secret("Zx7-shop-secret")
+    gone.save()
     then = moment()
     key.pinned_tools = []
     key.save()
@@ -206,7 +228,12 @@ def test_a_plan_that_others_have_changed_meanwhile_is_shown_again(ops: Client):
 
 @pytest.mark.parametrize(
     ("to", "said"),
-    [("soon", "This is not a date and time"), ("", "Choose the date"), ("2999-01-01T00:00", "in the future")],
+    [
+        ("soon", "This is not a date and time"),
+        ("0001-01-01T00:00:00+1400", "This is not a date and time"),
+        ("", "Choose the date"),
+        ("2999-01-01T00:00", "in the future"),
+    ],
 )
 def test_a_moment_that_is_none_is_named(ops: Client, to: str, said: str):
     answer = ops.get(ROLLBACK, {"moment": to})

@@ -313,6 +313,23 @@ def test_a_bad_form_says_what_is_wrong(ops: Client, field: str, value: str, said
     assert not Rollout.objects.exists()
 
 
+def test_values_that_no_call_could_have_are_not_started(ops: Client, keys: list[str]):
+    made = Rollout.objects.create(name="low-cap", operations="get_booking", values={"hard_cap": 1000}, steps=[50, 100])
+    shown = ops.post(f"{PAGES}low-cap/start/", {"reason": "try it"}, follow=True).content.decode()
+    assert "hardCap (1,000) is below tokenBudgetThreshold (2,000)" in shown
+    made.refresh_from_db()
+    assert made.state == RolloutState.DRAFT
+    assert not TokenBudget.objects.exists()
+
+
+def test_after_the_last_step_the_page_says_that_the_values_are_budgets(ops: Client, running: Rollout):
+    pressed = f"{PAGES}smaller-pages/next/"
+    assert "The next step has begun." in ops.post(pressed, {"reason": "on"}, follow=True).content.decode()
+    last = ops.post(pressed, {"reason": "on"}, follow=True).content.decode()
+    assert "Done. The values are budgets now, for all callers." in last
+    assert "The next step has begun." not in last
+
+
 def test_the_first_step_of_few_callers_is_explained(ops: Client, commits: Any):
     for number in range(4):
         ApiKey.objects.create(name=f"key-{number}", prefix="slc_x", digest=str(number))

@@ -36,6 +36,7 @@ def as_before() -> Iterator[None]:
     """What the process knows of the switches is that of the next test again."""
     yield
     ConnectorSwitch.objects.update(is_on=True)
+    McpServer.objects.all().delete()
     McpTool.objects.all().delete()
     UpstreamApi.objects.all().delete()
     ApiKey.objects.all().delete()
@@ -54,6 +55,7 @@ def reader() -> McpTool:
 
 
 def a_tool(name: str, **fields: Any) -> McpTool:
+    McpServer.objects.get_or_create(name="papers", url="https://mcp.example.com/mcp")
     made = McpTool.objects.create(server="papers", name=name, **{"enabled": False, **fields})
     revisions.revisions.bump()
     catalogue.refresh()
@@ -121,11 +123,11 @@ def test_a_connector_that_goes_on_counts_its_tools(admin_client: Client):
 
 
 def test_a_tool_whose_server_is_off_does_not_count(admin_client: Client, reader: McpTool):
-    McpServer.objects.create(name="papers", url="https://mcp.example.com/mcp", enabled=False)
-    McpTool.objects.update_or_create(server="papers", name="get_page", defaults={"enabled": False, "tokens": 100})
-    tool = McpTool.objects.get(server="papers", name="get_page")
-    assert f"With your changes: {unrestricted_list().whole:,} of" in words(admin_client.post(PAGE, draft((tool, True))))
-    assert "on, once its API or server is on" in words(admin_client.post(SAVE, draft((tool, True))))
+    McpServer.objects.update(enabled=False)
+    revisions.revisions.bump()
+    effect = words(admin_client.post(PAGE, draft((reader, True))))
+    assert f"With your changes: {unrestricted_list().whole:,} of" in effect
+    assert "on, once its API or server is on" in words(admin_client.post(SAVE, draft((reader, True))))
 
 
 def test_a_filter_keeps_the_changes_that_it_hides(admin_client: Client, reader: McpTool, writer: McpTool):

@@ -5,8 +5,7 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from gateway.connectors.codebase.git import history
-from gateway.connectors.codebase.git.history import past
+from gateway.connectors.codebase.git.history import CommitNotFound, past
 from gateway.connectors.codebase.git.past_commit import PastCommit
 from gateway.connectors.codebase.git.repository import opened
 from tests.gateway.connectors.codebase.repositories import commit, git, new, write
@@ -40,11 +39,17 @@ def test_the_newest_commit_is_first(ids: tuple[Path, list[str]]):
     ]
 
 
-def test_the_past_is_bounded(ids: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch):
+def test_the_past_is_bounded(ids: tuple[Path, list[str]]):
     folder, expected = ids
     assert [each.id for each in past(opened(folder), limit=2)] == expected[:2]
-    monkeypatch.setattr(history, "MAX_PATHS", 1)
-    assert [each.paths for each in past(opened(folder))][1] == ("a.py",)
+    assert [each.paths for each in past(opened(folder), most_paths=1)][1] == ("a.py",)
+
+
+def test_the_past_continues_after_a_commit(ids: tuple[Path, list[str]]):
+    folder, expected = ids
+    assert [each.id for each in past(opened(folder), limit=2, after=expected[0][:12])] == expected[1:3]
+    with pytest.raises(CommitNotFound):
+        list(past(opened(folder), after="0" * 40))
 
 
 def test_an_empty_repository_has_no_past(tmp_path: Path):

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_protection.core import patterns
+from context_protection.core.errors import InvalidArgument
 from gateway.connectors.codebase.index.grams import GramsQuery, signature_of, texts_in
 from gateway.connectors.codebase.index.store import IndexStore
 from tests.gateway.connectors.codebase.indexes import put
@@ -62,6 +64,15 @@ def test_the_scope_is_kept(store: IndexStore):
         (r"a|b", []),
         (r"\p{Lu}oo", []),
         (r"(", []),
+        (r"[[:alpha:]]_LIM", []),
+        (r"[a[:digit:]]_LIM", []),
+        (r"[^]a[:digit:]]_LIM", []),
+        (r"[a--b]_LIM", []),
+        (r"(?:foobaz){e<=1}", []),
+        (r"foobaz{i<=1:[a-z]}", []),
+        (r"\\foobaz{2i+1d<=4}", []),
+        (r"class Shop \{", ["class Shop {"]),
+        (r"\[\[id\]\]{2,3}", ["[[id]"]),
     ],
 )
 def test_texts_of_an_expression(expression: str, expected: list[str]):
@@ -79,6 +90,19 @@ def test_no_part_of_a_text_leaves_it_out(text: str, start: int, length: int):
     assert not query or query.may_be_in(signature_of(text))
     for literal in texts_in(re.escape(part)):
         assert literal in text
+
+
+@given(
+    st.text(alphabet="ab[]^{}:e<=1-&|().*+?\\", min_size=1, max_size=16), st.text(alphabet="abe[]{1<=:-&", max_size=12)
+)
+def test_every_match_contains_the_texts_of_its_expression(expression: str, text: str):
+    literals = texts_in(expression)
+    try:
+        compiled = patterns.compiled(expression)
+    except InvalidArgument:
+        return
+    for match in compiled.finditer(text, timeout=1):
+        assert all(literal in match[0] for literal in literals)
 
 
 @pytest.mark.parametrize("letter", ["İ", "ı", "ſ", "K", "É"])

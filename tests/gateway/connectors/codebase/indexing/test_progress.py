@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
-from gateway.connectors.codebase.indexing.states import progress_of
+from gateway.connectors.codebase.indexing.states import begin_missing, forget, progress_of
 from gateway.connectors.codebase.known_projects import KnownProject
 from gateway.connectors.codebase.models import IndexState, Project
 from gateway.connectors.codebase.progress import IndexStatus, Progress
@@ -32,6 +32,30 @@ def known(db: None) -> KnownProject:
 
 def test_a_project_without_a_state_is_not_started(known: KnownProject):
     assert progress_of(known).as_document()["status"] == "NotStarted"
+
+
+def test_a_new_project_says_that_indexing_has_not_begun(known: KnownProject):
+    begin_missing()
+    assert progress_of(known) == Progress()
+    assert progress_of(known).activity == "Indexing has not begun yet."
+
+
+def test_an_index_that_is_deleted_to_be_rebuilt_has_no_progress(known: KnownProject):
+    now = timezone.now()
+    IndexState.objects.create(
+        project_id=known.id,
+        status=IndexStatus.COMPLETE,
+        processed_files=671,
+        total_files=671,
+        percent=100,
+        current_activity="The index is up to date.",
+        started_at=now,
+        expected_at=now,
+    )
+    forget(known.id)
+    assert progress_of(known) == Progress()
+    state = IndexState.objects.get()
+    assert (state.total_files, state.current_activity, state.started_at, state.expected_at) == (0, "", None, None)
 
 
 def test_the_progress_is_what_was_stored_last(known: KnownProject):

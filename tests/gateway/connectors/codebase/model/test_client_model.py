@@ -35,7 +35,7 @@ def offered_with_model(register: Register, doors: Doors, settings: Any) -> Itera
     settings.CODEBASE_MODEL = "client"
     register("shop")
     doors.choose(reads_all_projects=True)
-    with in_place(codebase.operations()):
+    with in_place(codebase.operations(), "codebase"):
         yield
 
 

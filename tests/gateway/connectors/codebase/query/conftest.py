@@ -1,6 +1,7 @@
 """A small project with its index."""
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ FILES = {
 }
 
 Ask = Callable[..., dict[str, Any]]
+
+
+def budget_for(pieces: int) -> Budget:
+    """It is used up after so many pieces of work."""
+    seconds = count()
+    return Budget(limit=10, seconds=(pieces + 2) / 0.9, price=0.0, clock=lambda: next(seconds))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Answers to queries about a small project."""
 
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,12 @@ from gateway.connectors.codebase.budget import Budget
 from gateway.connectors.codebase.git.repository import opened
 from gateway.connectors.codebase.index.index_place import PostgresPlace, SqlitePlace
 from gateway.connectors.codebase.place import ProjectPlace
-from gateway.connectors.codebase.query import answer
+from gateway.connectors.codebase.query import answer, symbols
 from gateway.connectors.codebase.schemas.requests import RESPONSE_FORMATS
 from tests.gateway.connectors.codebase import repositories
 from tests.gateway.connectors.codebase.conftest import IN_POSTGRES, NewPlace
 from tests.gateway.connectors.codebase.indexes import put
-from tests.gateway.connectors.codebase.query.conftest import FILES, Ask, indexed
+from tests.gateway.connectors.codebase.query.conftest import FILES, Ask, budget_for, indexed
 
 
 def places(answer: dict[str, Any]) -> list[tuple[str, int, int]]:
@@ -28,12 +27,6 @@ def places(answer: dict[str, Any]) -> list[tuple[str, int, int]]:
 
 def paths(answer: dict[str, Any]) -> list[str]:
     return [row["path"] for row in next(rows for rows in answer["results"].values() if isinstance(rows, list))]
-
-
-def budget_for(pieces: int) -> Budget:
-    """It is used up after so many pieces of work."""
-    seconds = count()
-    return Budget(limit=10, seconds=(pieces + 2) / 0.9, price=0.0, clock=lambda: next(seconds))
 
 
 # -- Questions in words -----------------------------------------------------------------------------
@@ -128,6 +121,12 @@ def test_a_symbol_of_a_kind_is_found_behind_more_of_other_kinds_than_the_limit(a
     assert answer["results"]["hasMore"]
 
 
+def test_definitions_that_were_not_looked_at_are_reported(ask: Ask, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(symbols, "MOST_FILTERED", 1)
+    answer = ask({"operation": "findSymbol", "name": "parse_header", "kind": "class"})
+    assert answer["metadata"]["incomplete"] == ["Only the first 1 definitions of that name were looked at."]
+
+
 def test_find_references(ask: Ask):
     found = places(ask({"operation": "findReferences", "name": "parse_header"}))
     assert found == [
@@ -175,6 +174,14 @@ def test_an_expression_without_end_leaves_the_other_files(ask: Ask, root: Path):
     )
     assert places(answer) == [("docs/guide.md", 1, 1)]
     assert answer["metadata"]["incomplete"] == ["The expression took too long in 1 files, such as src/a.txt."]
+
+
+def test_an_expression_without_end_is_reported_in_an_answer_with_more(ask: Ask, root: Path):
+    (root / "docs" / "a.txt").write_text("a" * 5_000 + "b\n")
+    at = ProjectPlace(root, SqlitePlace(root / "none"), is_indexed=False)
+    answer = ask({"operation": "grep", "pattern": "(a|aa)+$|parse", "isRegex": True, "limit": 1}, at=at)
+    assert answer["results"]["hasMore"]
+    assert answer["metadata"]["incomplete"] == ["The expression took too long in 1 files, such as docs/a.txt."]
 
 
 def test_list_files_continues_where_it_ended(ask: Ask):
@@ -240,6 +247,19 @@ def test_history_and_changes(ask: Ask, root: Path):
         ("src/parser.py", "Modified"),
         ("src/server.py", "Modified"),
     ]
+
+
+def test_the_history_of_a_file_has_commits_of_any_size(ask: Ask, tmp_path: Path):
+    root = repositories.new(tmp_path / "large", **{f"d/f{number}.txt": "x\n" for number in range(1_500)})
+    place = ProjectPlace(root, SqlitePlace(tmp_path / "none"), is_indexed=False)
+    (row,) = ask({"operation": "history", "path": "d/f999.txt"}, at=place)["results"]["commits"]
+    assert (row["subject"], row["changedFiles"]) == ("first", 1_500)
+
+
+def test_a_history_after_a_commit_that_is_none_is_named(ask: Ask):
+    with pytest.raises(InvalidArgument) as refused:
+        ask({"operation": "history", "after": "0" * 40})
+    assert refused.value.parameter == "query.after"
 
 
 def test_a_commit_that_is_none_is_named(ask: Ask):

@@ -34,6 +34,8 @@ def within(**properties: Any) -> dict[str, Any]:
         (["limit", "page"], beside(), Paging(PagingStyle.PAGE, "limit", position="page", start=1)),
         (["page", "size"], rows_of("content", totalElements=WHOLE, number=WHOLE),
          Paging(PagingStyle.PAGE, "size", position="page", start=0, total="totalElements")),
+        (["page", "size"], rows_of("content", numberOfElements=WHOLE, last={"type": "boolean"}),
+         Paging(PagingStyle.PAGE, "size", position="page", start=0)),
         (["page[number]", "page[size]"], beside(links=within(next=TEXT)),
          Paging(PagingStyle.PAGE, "page[size]", position="page[number]", start=1, next="links.next")),
         (["page_size", "page"], rows_of("results", count=WHOLE, next=TEXT),

@@ -317,6 +317,17 @@ def test_variants_of_a_body_are_one_set_of_arguments():
 # -- Servers and security ---------------------------------------------------------------------------
 
 
+def test_a_server_of_an_operation_is_not_called_which_its_warning_says():
+    def warnings(*urls: str) -> tuple[str, ...]:
+        own = [{"url": url} for url in urls]
+        root = [{"url": "https://api.example.com/v1/"}]
+        return operation({"servers": own, "responses": {}}, servers=root).warnings
+
+    assert "own, https://uploads.example.com: calls go to" in " ".join(warnings("https://uploads.example.com"))
+    assert not warnings()
+    assert not warnings("https://eu.example.com", "https://api.example.com/v1")
+
+
 def test_servers_of_every_level_are_read_with_their_variables():
     root = [{"url": "https://{region}.x.org/{v}", "variables": {"region": {"default": "eu", "enum": ["eu", "us"]}}}]
     api = read(

@@ -101,6 +101,16 @@ def test_a_document_is_looked_at_chosen_from_and_its_tools_answer(admin_client: 
     assert not ImportDraft.objects.exists()
 
 
+def test_an_import_into_a_connection_that_is_off_says_so(admin_client: Client, api: Shop):
+    page = page_of(import_all(admin_client, previewed(admin_client, api.document), api.url, "GET /log"))
+    assert "Imported. 1 tool of shop is switched on; clients see it from now on." in page
+    UpstreamApi.objects.update(enabled=False)
+    page = page_of(import_all(admin_client, previewed(admin_client, api.document), api.url, "GET /log", "GET /all"))
+    assert "Imported. 2 tools of shop are switched on, but its connection is switched off: clients see none." in page
+    assert "from now on" not in page
+    assert f'<a href="/admin/upstreams/upstreamapi/{UpstreamApi.objects.get().pk}/change/">Switch it on</a>' in page
+
+
 def test_what_only_reads_is_proposed_and_what_changes_something_is_not(admin_client: Client, api: Shop):
     page = page_of(admin_client.get(previewed(admin_client, api.document)))
     boxes = dict(re.findall(r'name="chosen" value="([^"]+)" id="\w+"( checked)?', page))

@@ -49,6 +49,49 @@ def test_rows_are_found_also_where_the_document_is_wrong(body, rows, rest):
     assert (found.rows, found.rest) == (rows, rest)
 
 
+@pytest.mark.parametrize("kind", ["application/octet-stream", "binary/octet-stream"])
+def test_documented_json_is_read_although_a_file_server_calls_it_bytes(kind: str):
+    assert read({"data": [{"id": 1}]}, LIST, kind).rows == [{"id": 1}]
+    assert read(b"\xff{", RECORD, kind).record["bytes"] == 2
+    as_either = operation({"responses": {"200": {"content": {"application/json": {}, kind: {}}}}})
+    assert read(b"{\xff", as_either, kind).record["bytes"] == 2
+
+
+@pytest.mark.parametrize("kind", ["application/csv", "text/comma-separated-values"])
+def test_a_table_under_another_media_type_is_read(kind: str):
+    assert read(b"id,name\n1,A\n", LIST, kind).rows == [{"id": "1", "name": "A"}]
+
+
+@pytest.mark.parametrize("between", [";", "\t"])
+def test_a_table_without_commas_between_its_columns_is_read(between: str):
+    table = f'id{between}price{between}note\r\n1{between}2,50{between}"a{between}b"\r\n'
+    row = {"id": "1", "price": "2,50", "note": f"a{between}b"}
+    assert read(table.encode(), LIST, "text/csv").rows == [row]
+    assert read(b"note\r\na;b\r\n", LIST, "text/csv").rows == [{"note": "a;b"}]
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "windows-1252", "shift_jis", "utf-8", "utf-16"])
+def test_xml_is_read_in_the_encoding_of_its_declaration_or_of_the_answer(encoding: str):
+    text = "<a>\u3042</a>" if encoding == "shift_jis" else "<a>\xfc</a>"
+    declared = f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding)
+    expected = {"a": text[3]}
+    assert read(text.encode(encoding), kind=f"application/xml; charset={encoding}").record == expected
+    assert read(declared, kind="application/xml").record == expected
+    if encoding != "utf-16":
+        assert read(declared, kind="application/xml; charset=unheard-of").record == expected
+
+
+def test_xml_that_is_falsely_declared_as_utf_16_is_read():
+    made = '<?xml version="1.0" encoding="utf-16"?><a>\xfc</a>'.encode()
+    assert read(made, kind="application/xml").record == {"a": "\xfc"}
+
+
+@pytest.mark.parametrize("encoding", ["unheard-of", "hex", "ascii", "punycode", "IDNA"])
+def test_xml_in_an_encoding_that_is_unknown_or_wrong_is_told(encoding: str):
+    with pytest.raises(UpstreamGarbled, match="encoding"):
+        read(f'<?xml version="1.0" encoding="{encoding}"?><a>\xfc</a>'.encode(), kind="application/xml")
+
+
 def test_a_record_is_an_object_and_anything_else_the_value_of_one():
     assert read({"id": 1}).record == {"id": 1}
     assert read(b"12").record == {"value": 12}
@@ -78,6 +121,12 @@ def test_an_empty_answer_says_what_its_status_was():
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_json_is_read_in_any_unicode(encoding):
     assert read('{"a": "Ö静"}'.encode(encoding)).record == {"a": "Ö静"}
+
+
+@pytest.mark.parametrize("charset", ["punycode", "Puny_code", "idna"])
+def test_a_charset_of_domain_names_is_none_of_texts(charset: str):
+    """Decoding a megabyte would take hours."""
+    assert read(b"bcher-kva", TEXT, f"text/plain; charset={charset}").text == "bcher-kva"
 
 
 def test_json_of_another_charset_is_read_as_its_type_says():

@@ -13,6 +13,9 @@ from gateway.upstreams.request import Response
 ROWS = [{"id": n, "name": f"row {n}"} for n in range(25)]
 
 
+PAGED_BY_CURSOR = Paging(PagingStyle.CURSOR, "limit", position="cursor", next="next")
+
+
 def answer(body: Any, headers: dict[str, str] | None = None) -> Response:
     return Response(200, {"content-type": "application/json", **(headers or {})}, orjson.dumps(body))
 
@@ -52,6 +55,24 @@ def test_an_upstream_that_gives_fewer_than_it_was_asked_for_is_walked_to_its_end
         return page, page, {}
 
     assert walked(Paging(PagingStyle.OFFSET, "limit", position="offset"), serve)[0] == ROWS
+
+
+@pytest.mark.parametrize("most", [4, 10])
+def test_an_upstream_that_ignores_its_documented_size_is_walked_to_its_end(most: int):
+    """It sends pages of its default size, or of a round number."""
+
+    def serve(step):
+        start = int(step.query.get("offset", 0))
+        return ROWS[start : start + most], ROWS[start : start + most], {}
+
+    paging = Paging(PagingStyle.OFFSET, "limit", size_default=4, size_maximum=20, position="offset")
+    assert walked(paging, serve, size=20)[0] == ROWS
+
+
+def test_a_short_page_within_the_documented_size_is_the_last():
+    paging = Paging(PagingStyle.OFFSET, "limit", size_default=4, size_maximum=20, position="offset")
+    rows, asked, _ = walked(paging, lambda step: (ROWS[:7], ROWS[:7], {}), size=20)
+    assert (len(rows), len(asked)) == (7, 1)
 
 
 def test_rows_may_be_counted_from_one():
@@ -122,6 +143,37 @@ def test_cursors_are_given_back_until_there_is_none():
     rows, asked, _ = walked(Paging(PagingStyle.CURSOR, "limit", position="cursor", next="meta.next"), serve)
     assert rows == ROWS
     assert asked[1:] == [{"limit": 10, "cursor": "c10"}, {"limit": 10, "cursor": "c20"}]
+
+
+@pytest.mark.parametrize(
+    "prefix", ["https://a.example/rows?cursor=", "/rows?cursor=", "?cursor=", "rows?limit=10&cursor="]
+)
+def test_a_url_in_place_of_a_cursor_is_requested(prefix: str):
+    def serve(step):
+        start = int(step.url.rpartition("=")[2] or 0)
+        return {"next": f"{prefix}{start + 10}" if start < 20 else None}, ROWS[start : start + 10], {}
+
+    rows, asked, _ = walked(PAGED_BY_CURSOR, serve)
+    assert rows == ROWS
+    assert asked[1:] == [f"{prefix}10", f"{prefix}20"]
+
+
+@pytest.mark.parametrize("cursor", ["/a+b/c==", "a/b", "eyJpZCI6MX0="])
+def test_a_cursor_in_base64_is_no_url(cursor: str):
+    step = page_steps.first(PAGED_BY_CURSOR, 10)
+    following = page_steps.following(PAGED_BY_CURSOR, answer({}), {"next": cursor}, ROWS[:10], step)
+    assert isinstance(following, PageStep)
+    assert following.query == {"limit": 10, "cursor": cursor}
+
+
+def test_a_cursor_of_zero_is_the_end():
+    def serve(step):
+        start = int(step.query.get("cursor", 0))
+        return {"next": (start + 10) % 30}, sliced(step, start), {}
+
+    paging = Paging(PagingStyle.CURSOR, "limit", position="cursor", next="next")
+    rows, _, end = walked(paging, serve)
+    assert (rows, end) == (ROWS, Done())
 
 
 def test_a_cursor_of_an_empty_page_is_followed_too():

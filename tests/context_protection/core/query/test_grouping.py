@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_protection.core.errors import CallError, InvalidArgument
-from context_protection.core.query import aggregates, aggregation
+from context_protection.core.query import aggregation, grouping
 from context_protection.core.query.aggregation import Groups
+from context_protection.core.query.buckets import Bucket, bucketed
 from context_protection.core.query.columns import QueryColumn, QueryColumns, Type
 from context_protection.core.shapes import Shape
 from tests.properties.payloads import values
@@ -63,7 +64,7 @@ ROWS: list[dict[str, Any]] = [
 
 def answered(aggregate: Any, rows: list[dict[str, Any]] | None = None) -> Groups:
     rows = ROWS if rows is None else rows
-    return aggregates.aggregate(rows, aggregation.parse(aggregate, replace(COLUMNS, sample=lambda: rows)))
+    return grouping.aggregate(rows, aggregation.parse(aggregate, replace(COLUMNS, sample=lambda: rows)))
 
 
 def groups(aggregate: Any, rows: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
@@ -116,6 +117,11 @@ def test_moments_fall_in_spans_of_time(bucket: str, spans: list[str | None]):
     assert [group["at"] for group in groups({"groupBy": [{"field": "at", "bucket": bucket}]})] == spans
 
 
+@pytest.mark.parametrize(("quarter", "months"), [(1, (1, 2, 3)), (2, (4, 5, 6)), (3, (7, 8, 9)), (4, (10, 11, 12))])
+def test_each_month_falls_in_its_quarter(quarter: int, months: tuple[int, ...]):
+    assert {bucketed(f"2026-{month:02}-01", Bucket.QUARTER) for month in months} == {f"2026-Q{quarter}"}
+
+
 def test_a_date_falls_in_the_same_spans():
     assert [group["day"] for group in groups({"groupBy": [{"field": "day", "bucket": "week"}]})][:2] == [
         "2026-W05",
@@ -135,6 +141,13 @@ def test_whole_numbers_come_without_a_fraction():
     assert repr(figure("max", "x", [2.0])) == "2"
 
 
+@pytest.mark.parametrize("number", [2**63 + 5, 2**64 - 1])
+def test_a_whole_number_of_64_bits_keeps_all_its_digits(number: int):
+    rows = [{"hash": number}, {"hash": number - 1}]
+    asked = {"groupBy": ["hash"], "metrics": [{"op": "max", "field": "hash", "as": "largest"}]}
+    assert groups(asked, rows) == [{"hash": each, "largest": each} for each in (number - 1, number)]
+
+
 def test_averages_have_six_decimals_at_most():
     assert figure("avg", "x", [1, 1, 2]) == 1.333333
     assert figure("avg", "x", [1, 2]) == 1.5
@@ -149,6 +162,9 @@ def test_averages_have_six_decimals_at_most():
         ("p90", {}, 3.7),
         ("p95", {}, 3.85),
         ("p99", {}, 3.97),
+        ("p10", {}, 1.3),
+        ("P25", {}, 1.75),
+        ("p1", {}, 1.03),
         ("percentile", {"p": 0}, 1),
         ("percentile", {"p": 1}, 4),
         ("percentile", {"p": 0.1}, 1.3),
@@ -227,7 +243,7 @@ def test_counting_does_not_care_for_currencies():
 
 
 def test_too_many_groups_need_a_limit():
-    rows = [{"home": number} for number in range(aggregates.GROUPS_WITHOUT_LIMIT + 1)]
+    rows = [{"home": number} for number in range(grouping.GROUPS_WITHOUT_LIMIT + 1)]
     with pytest.raises(InvalidArgument, match="more than 10,000 groups"):
         groups({"groupBy": ["home"]}, rows)
     assert groups({"groupBy": ["home"], "orderBy": "-home", "limit": 1}, rows) == [{"home": len(rows) - 1, "count": 1}]
@@ -286,6 +302,18 @@ def test_errors_name_the_nearest_valid_word():
     assert corrected({"orderBy": "-cuont"}) == {"orderBy": "-count"}
     assert corrected({"gruopBy": ["home"], "having": 1}) == {"groupBy": ["home"]}
     assert corrected({"limit": 5000}) == {"limit": 1000}
+
+
+@pytest.mark.parametrize("op", ["range", "p"])
+def test_an_unknown_metric_without_a_near_name_is_not_corrected_to_a_count(op: str):
+    error = refused({"metrics": [op]})
+    assert error.suggestion.startswith("Send any of: count, ")
+
+
+@pytest.mark.parametrize("op", ["p0", "p100", "p999", "p99.9"])
+def test_another_percentile_is_never_corrected_to_one_that_has_a_name(op: str):
+    error = refused({"metrics": [{"op": op, "field": "price"}]})
+    assert error.suggestion == 'Use {"op":"percentile","p":0.999,"field":"…"}, with p from 0 to 1.'
 
 
 @pytest.mark.parametrize(
