@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from telemetry import access, wording
 from telemetry.measurement import CallOutcome, Measurement
@@ -15,6 +16,7 @@ from telemetry.models import CallArguments
 SEE_VALUES = "telemetry.view_callarguments"
 SAME_CALL = timedelta(seconds=1)  # the times of a call and its arguments may differ if an older version stored them
 LONGEST = 2_000  # characters of a value that are shown
+STORED_AFTER = timedelta(minutes=1)  # arguments are stored after their call: usually half a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +81,22 @@ def _hidden(each: Mapping[str, Any]) -> str:
 
 
 def _note(call: Measurement, stored: CallArguments | None, *, may_see_values: bool) -> str:
-    is_failed = call.outcome == CallOutcome.ERROR
     if not call.argument_names and not (stored and stored.names):
         return ""
     if not may_see_values:
         return f"You see the names only, not the values. {access.who_may(SEE_VALUES)}"
     if stored is None:
-        return _why_none(is_failed=is_failed)
+        return _why_none(call)
     if stored.values is None:
         return "The values could not be kept: they are too long, or are not JSON."
     return f"Values are kept until {wording.minute(stored.expires_at)}."
 
 
-def _why_none(*, is_failed: bool) -> str:
-    if not is_failed:
+def _why_none(call: Measurement) -> str:
+    if call.outcome != CallOutcome.ERROR:
         return "Values of successful calls are not kept."
+    if timezone.now() - call.at < STORED_AFTER:
+        return "The values are not stored yet. Reload the page in a few seconds."
     days = getattr(settings, "TELEMETRY_ARGUMENT_DAYS", 7)
     return f"Values were kept for {days} days at most. The names of the arguments remain."
 

@@ -104,6 +104,9 @@ def test_a_secret_in_the_arguments_of_a_failed_call_is_shown_nowhere(running: Ru
     pages += [f"search/?q={records[0]['requestId']}", "tools/get_booking/", "callers/first-key/", "alerts/history.csv"]
     pages += [f"calls/{each['requestId']}/" for each in records]
     with httpx2.Client(base_url=base, headers=cookie, timeout=60, trust_env=False, follow_redirects=True) as staff:
+        calls = [f"/telemetry/calls/{each['requestId']}/" for each in records]
+        # The arguments are stored after their calls.
+        seconds_until(lambda: all("not stored yet" not in staff.get(call).text for call in calls), PATIENCE)
         for page in pages:
             answer = staff.get(f"/telemetry/{page}")
             assert answer.status_code == 200, page

@@ -107,8 +107,13 @@ def test_values_of_a_successful_call_are_said_to_be_not_kept(engineer):
 
 
 def test_values_that_were_deleted_are_said_to_have_been_kept_for_some_days(engineer):
-    stored(a_failure(timezone.now(), request_id="bad", argument_names="limit"))
+    stored(a_failure(timezone.now() - timedelta(days=8), request_id="bad", argument_names="limit"))
     assert "The names of the arguments remain." in page(engineer, "calls/bad/")
+
+
+def test_values_of_a_call_of_this_minute_are_said_to_be_not_stored_yet(engineer):
+    stored(a_failure(timezone.now(), request_id="bad", argument_names="limit"))
+    assert "The values are not stored yet. Reload the page in a few seconds." in page(engineer, "calls/bad/")
 
 
 def test_a_copied_call_has_placeholders_for_the_key_and_for_hidden_values(engineer, failure):
