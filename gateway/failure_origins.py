@@ -37,7 +37,8 @@ CALLER = f"""
     client_capability_missing question_closed question_unclear
     import_problem imported_meanwhile secret_problem unknown_authentication
     invalid_address invalid_aggregate invalid_arguments invalid_base64 invalid_commit invalid_diff
-    invalid_event invalid_fields invalid_format invalid_handles invalid_json invalid_limit invalid_name invalid_pages
+    invalid_event invalid_fields invalid_format invalid_handles invalid_json invalid_limit invalid_message invalid_name
+    invalid_pages
     invalid_path invalid_project invalid_query invalid_range
     invalid_response invalid_rows invalid_search invalid_sql invalid_value invalid_where
     missing_argument no_changes not_found path_refused repeated_argument sql_too_large tool_acts unknown_argument

@@ -18,6 +18,7 @@ from gateway.access.programs import Program, of_user_agent
 from gateway.access.transports import Transport
 from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
+from gateway.mcp.invalid_messages import MessageRejected
 from gateway.mcp.message_limits import complexity_problem, error_response
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.sessions import Ending, Sessions
@@ -49,8 +50,8 @@ async def admit(
         except CallError as error:
             await send_error(send, error)
             return
-        except _MessageRejected as error:
-            await _send_rejection(send, error.rejection)
+        except MessageRejected as error:
+            await send_rejection(send, error.response)
             return
         if sessions.draining:
             await response.finish()
@@ -72,7 +73,7 @@ async def _authenticated_request(
     scope: dict[str, Any], receive: Any, share: MemoryShare, transport: Transport
 ) -> tuple[Caller, Any]:
     """Returns the caller and a `receive` whose first message is the whole body. Checks the key before reading the body.
-    Raises CallError, ClientGone, or _MessageRejected."""
+    Raises CallError, ClientGone, or MessageRejected."""
     visit, caller = Visit.of(scope, transport), None
     try:
         caller = await Handshake.of(scope).caller(visit)
@@ -86,18 +87,11 @@ async def _authenticated_request(
     body = b"".join(pieces)
     if (too_complex := complexity_problem(body)) is not None:
         rejected_calls.record(too_complex, visit, caller, _program(scope))
-        raise _MessageRejected(error_response(body, too_complex))
+        raise MessageRejected(error_response(body, too_complex))
     return caller, replaying({"type": "http.request", "body": body, "more_body": False}, receive)
 
 
-class _MessageRejected(Exception):
-    """The message is rejected before it is parsed."""
-
-    def __init__(self, rejection: JSONRPCError) -> None:
-        self.rejection = rejection
-
-
-async def _send_rejection(send: Any, rejection: JSONRPCError) -> None:
+async def send_rejection(send: Any, rejection: JSONRPCError) -> None:
     body = rejection.model_dump_json(by_alias=True, exclude_unset=True).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 400, "headers": headers})

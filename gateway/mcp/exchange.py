@@ -22,13 +22,13 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
-from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCRequest, jsonrpc_message_adapter
+from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from pydantic import ValidationError
 from starlette.requests import Request
 
 from context_protection.core.budget import dumps
 from gateway.mcp.admission import ABANDON_KEY
+from gateway.mcp.invalid_messages import message_in
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.progress import notification
 
@@ -43,19 +43,16 @@ UNBUFFERED = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-bufferin
 
 
 def request_in(scope: dict[str, Any], message: dict[str, Any]) -> JSONRPCRequest | None:
-    """The JSON-RPC request in an HTTP request of the handshake revisions; `message` holds its whole body.
-    None for anything else and for invalid requests, which the SDK's transport answers with its own errors."""
+    """The JSON-RPC request in a POST of the handshake revisions; `message` holds its whole body. None for anything
+    else, which the SDK's transport answers. Raises MessageRejected."""
     request = Request(scope)
     version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
-    if scope["method"] != "POST" or version not in HANDSHAKE_PROTOCOL_VERSIONS:
-        return None
     is_json = request.headers.get("content-type", "").partition(";")[0].strip() == JSON.decode()
-    if not is_json or not all(check_accept_headers(request)) or message["type"] != "http.request":
+    if version not in HANDSHAKE_PROTOCOL_VERSIONS or not is_json or not all(check_accept_headers(request)):
         return None
-    try:
-        read = jsonrpc_message_adapter.validate_json(message["body"], by_name=False)
-    except ValidationError:
+    if message["type"] != "http.request":
         return None
+    read = message_in(message["body"])
     return read if isinstance(read, JSONRPCRequest) and not _exceeds_64_bits(read.id) else None
 
 

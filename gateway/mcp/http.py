@@ -8,8 +8,9 @@ from typing import Any
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from gateway.access.transports import Transport
-from gateway.mcp.admission import admit, not_allowed
+from gateway.mcp.admission import admit, not_allowed, send_rejection
 from gateway.mcp.exchange import Exchange, WatchedResponse, request_in
+from gateway.mcp.invalid_messages import MessageRejected
 from gateway.mcp.parameter_headers import request_of
 from gateway.mcp.peers import SCOPE_KEY
 from gateway.mcp.plain_requests import plain_request
@@ -33,23 +34,36 @@ class StreamableHTTP:
         await admit(self._serve, self.sessions, Transport.HTTP, scope, receive, send)
 
     async def _serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        if self.options.get("stateless") and scope["method"] == "GET":
-            await not_allowed(send, "POST")  # without sessions, the server has nothing to send on a GET stream
+        is_stateless = self.options.get("stateless", False)
+        if is_stateless and scope["method"] != "POST":
+            await not_allowed(send, "POST")  # without sessions, there is no stream to open and no session to end
             return
-        if self.options.get("stateless"):
+        if scope["method"] == "POST":
             message = await receive()
-            if self.server.answers_plain_calls and (plain := plain_request(scope, message)) is not None:
-                response = WatchedResponse(scope, receive, send)
-                await response.send_answer(plain.response(self.server, response.send_message))
+            if is_stateless and await self._answers_plain_call(message, scope, receive, send):
                 return
-            request = request_in(scope, message)
-            if request is not None:
+            try:
+                request = request_in(scope, message)
+            except MessageRejected as rejected:
+                await send_rejection(send, rejected.response)
+                return
+            if is_stateless and request is not None:
                 await Exchange(request, scope, receive, send).serve(self.server)
                 return
             receive = replaying(message, receive)
         manager = await self.start()
         with request_of(scope[SCOPE_KEY].caller):
             await manager.handle_request(scope, receive, send)
+
+    async def _answers_plain_call(
+        self, message: dict[str, Any], scope: dict[str, Any], receive: Any, send: Any
+    ) -> bool:
+        """Answers a plain call. Returns whether it was one."""
+        plain = plain_request(scope, message) if self.server.answers_plain_calls else None
+        if plain is not None:
+            response = WatchedResponse(scope, receive, send)
+            await response.send_answer(plain.response(self.server, response.send_message))
+        return plain is not None
 
     async def start(self) -> StreamableHTTPSessionManager:
         loop = asyncio.get_running_loop()

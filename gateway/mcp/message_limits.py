@@ -30,14 +30,19 @@ def complexity_problem(text: bytes | str) -> InvalidArgument | None:
 
 def error_response(text: bytes | str, error: CallError) -> JSONRPCError:
     """The error for a message, with its id if it can be found, because the sender waits for an answer with that id."""
+    return error_of(id_in(text), error)
+
+
+def error_of(request_id: RequestId | None, error: CallError) -> JSONRPCError:
     details = error.document()["error"]
     data = {"reason": details["reason"], **details["data"]}
     return JSONRPCError(
-        jsonrpc="2.0", id=_id_in(text), error=ErrorData(code=details["code"], message=details["message"], data=data)
+        jsonrpc="2.0", id=request_id, error=ErrorData(code=details["code"], message=details["message"], data=data)
     )
 
 
-def _id_in(text: bytes | str) -> RequestId | None:
+def id_in(text: bytes | str) -> RequestId | None:
+    """The id of a message that cannot be parsed."""
     first, last = (
         edge.encode("utf-8", "replace") if isinstance(edge, str) else edge for edge in (text[:EDGE], text[-EDGE:])
     )

@@ -13,30 +13,22 @@ from typing import Any, Protocol, Self
 
 from mcp.server import Server
 from mcp.server.runner import _serve_legacy_stream, _serve_modern_stream
-from mcp.shared.dispatcher import as_request_id
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.types import (
-    INVALID_REQUEST,
-    PARSE_ERROR,
     PROTOCOL_VERSION_META_KEY,
-    ErrorData,
     InitializeRequestParams,
     JSONRPCError,
     JSONRPCMessage,
-    JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
-    RequestId,
-    jsonrpc_message_adapter,
 )
-from pydantic import ValidationError
-from pydantic_core import from_json
 
 from gateway.access import rejected_calls
 from gateway.access.programs import Program
 from gateway.access.visits import Visit
 from gateway.mcp.clients import program_by
 from gateway.mcp.in_flight import InFlight
+from gateway.mcp.invalid_messages import MessageRejected, message_in
 from gateway.mcp.message_limits import complexity_problem, error_response
 from gateway.mcp.peers import Peer
 from gateway.mcp.plain_calls import PlainCall, plain_call, response
@@ -47,8 +39,6 @@ logger = logging.getLogger(__name__)
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
-NO_JSON = (PARSE_ERROR, "Parse error")
-NO_REQUEST = (INVALID_REQUEST, "Invalid Request")
 NOT_TEXT = Ending(1003, "MCP messages are text frames.")
 FAILED = Ending(1011, "The session failed; connect again.")
 
@@ -173,13 +163,9 @@ class SocketSession:
             await self._begin(call)
             return None
         try:
-            message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(text, by_name=False)
-        except ValidationError as error:
-            unparsable = any(problem["type"] == "json_invalid" for problem in error.errors(include_input=False))
-            await (self._reject(None, *NO_JSON) if unparsable else self._reject(_id_in(text), *NO_REQUEST))
-            return None
-        if isinstance(message, JSONRPCNotification) and '"id"' in text and "id" in from_json(text):
-            await self._reject(None, *NO_REQUEST)  # a request with an invalid id, whose sender waits for an answer
+            message = message_in(data)
+        except MessageRejected as rejected:
+            await self._write(rejected.response)
             return None
         error_data = self._in_flight.arrived(message)
         if error_data is not None and isinstance(message, JSONRPCRequest):
@@ -188,10 +174,6 @@ class SocketSession:
         if isinstance(message, JSONRPCRequest) and message.method == "initialize":
             self._initializing = message
         return message
-
-    async def _reject(self, request_id: RequestId | None, code: int, message_text: str) -> None:
-        """Answers an invalid message, which the SDK would drop silently."""
-        await self._write(JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=message_text)))
 
     # -- Plain calls --------------------------------------------------------------------------------
 
@@ -252,13 +234,6 @@ class SocketSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         return None
-
-
-def _id_in(text: str) -> RequestId | None:
-    """The id of an invalid request, if it can be read, because the sender waits for an answer to it."""
-    document = from_json(text)
-    named = document.get("id") if isinstance(document, dict) and "method" in document else None
-    return as_request_id(named)
 
 
 def _is_enveloped(request: JSONRPCRequest) -> bool:

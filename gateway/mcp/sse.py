@@ -14,10 +14,12 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 
 from gateway.access.transports import Transport
-from gateway.mcp.admission import admit, not_allowed
+from gateway.mcp.admission import admit, not_allowed, send_rejection
 from gateway.mcp.in_flight import InFlight
+from gateway.mcp.invalid_messages import MessageRejected, message_in
 from gateway.mcp.sessions import Sessions
 from gateway.process import place
+from gateway.process.bodies import replaying
 
 MESSAGES = "/mcp/sse/messages"
 MESSAGE_EVENT = b"event: message"  # the start of every event except pings and the one that names the endpoint
@@ -39,7 +41,18 @@ class LegacySSE:
 
     async def messages(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """POST: a message to a session of the same caller."""
-        await admit(self.transport.handle_post_message, self.sessions, Transport.SSE, scope, receive, send)
+        await admit(self._receive, self.sessions, Transport.SSE, scope, receive, send)
+
+    async def _receive(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["method"] == "POST":
+            message = await receive()
+            try:
+                message_in(message["body"])
+            except MessageRejected as rejected:
+                await send_rejection(send, rejected.response)
+                return
+            receive = replaying(message, receive)
+        await self.transport.handle_post_message(scope, receive, send)
 
     async def _serve(self, in_flight: InFlight, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["method"] != "GET":

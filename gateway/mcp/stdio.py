@@ -16,6 +16,7 @@ from gateway.access.visits import Visit
 from gateway.catalog.caller import Caller
 from gateway.connectors import connectors
 from gateway.mcp.connection_watcher import ConnectionWatcher
+from gateway.mcp.invalid_messages import MessageRejected, message_in
 from gateway.mcp.message_limits import complexity_problem, error_response
 from gateway.mcp.peers import Peer
 from gateway.mcp.server import build_server
@@ -56,7 +57,7 @@ def _private_stdin() -> BinaryIO:
 
 
 class Messages:
-    """The lines of stdin for the SDK. Rejected lines (too long, too complex) are answered here."""
+    """The lines of stdin for the SDK. Rejected lines (too long, too complex, invalid) are answered here."""
 
     outgoing: Any
 
@@ -69,11 +70,21 @@ class Messages:
     async def __anext__(self) -> str:
         while line := await self._line(self._max_bytes + 1):
             problem = complexity_problem(line) if len(line) <= self._max_bytes else await self._too_long(line)
-            if problem is None:
-                return line.decode("utf-8", "replace")
-            rejected_calls.record(problem, Visit(Transport.STDIO, ""), self._caller, UNKNOWN)
-            await self.outgoing.send(SessionMessage(error_response(line, problem)))
+            if problem is not None:
+                rejected_calls.record(problem, Visit(Transport.STDIO, ""), self._caller, UNKNOWN)
+                await self.outgoing.send(SessionMessage(error_response(line, problem)))
+            elif not line.isspace() and await self._is_valid(line):
+                return line.decode()
         raise StopAsyncIteration
+
+    async def _is_valid(self, line: bytes) -> bool:
+        """Answers an invalid message, which the SDK would drop silently."""
+        try:
+            message_in(line)
+        except MessageRejected as rejected:
+            await self.outgoing.send(SessionMessage(rejected.response))
+            return False
+        return True
 
     async def _line(self, max_bytes: int) -> bytes:
         return await to_thread.run_sync(self._stream.readline, max_bytes)

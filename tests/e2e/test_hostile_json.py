@@ -110,13 +110,18 @@ def judged_with_error(document: Document, reply: Reply) -> Iterator[str]:
         yield f"told {len(reply.errors)} times"
 
 
+def judged_as_line(document: Document, reply: Reply) -> Iterator[str]:
+    """An empty line is no message."""
+    yield from judged_with_error(document, reply) if document.text.strip() else judged_as_message(document, reply)
+
+
 JUDGES: dict[str, Judge] = {
     "rest": judged_as_arguments,
     "query": judged_as_condition,
     "http": judged_with_status,
     "sse": judged_with_status,
     "websocket": judged_with_error,
-    "stdio": judged_as_message,
+    "stdio": judged_as_line,
 }
 
 
@@ -131,6 +136,31 @@ def test_what_is_no_message_is_refused_and_the_next_one_is_served(sluice: Servin
 def test_bytes_that_are_no_text_are_refused_and_the_next_message_is_served(sluice: Serving, transport: str):
     with raw.opened(sluice, transport) as opened:
         assert found_wrong(opened, invalid_bytes(), JUDGES[transport]) == {}
+
+
+INVALID = {
+    "batch": (b'[{"jsonrpc":"2.0","id":7,"method":"ping"}]', None),
+    "null id": (b'{"jsonrpc":"2.0","id":null,"method":"tools/list"}', None),
+    "fraction": (b'{"jsonrpc":"2.0","id":1.0,"method":"tools/list"}', None),
+    "no version": (b'{"id":7,"method":"tools/list"}', 7),
+    "half of an emoji": (raw.call_of("list_listings", rb'{"name":"\ud83d"}', raw.LATE), 7),
+}
+
+
+@pytest.mark.parametrize("transport", raw.MCP)
+@pytest.mark.parametrize("invalid", INVALID)
+def test_the_sender_of_an_invalid_message_gets_an_error_that_says_what_is_wrong(
+    sluice: Serving, transport: str, invalid: str
+):
+    """Nobody waits for an answer that never comes."""
+    message, request_id = INVALID[invalid]
+    with raw.opened(sluice, transport) as opened:
+        reply = opened.send(message)
+        (answer,) = reply.messages or raw.messages_in(reply.text)
+        assert answer["id"] == request_id
+        assert answer["error"]["data"]["suggestion"]
+        assert reply.status in {0, 400}
+        opened.ping()
 
 
 # -- A document as an argument ----------------------------------------------------------------------

@@ -192,7 +192,13 @@ def test_a_session_of_events_takes_each_id_once(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
-    [("GET", "/mcp", "POST"), ("PUT", "/mcp/sse", "GET"), ("GET", "/mcp/sse/messages", "POST")],
+    [
+        ("GET", "/mcp", "POST"),
+        ("DELETE", "/mcp", "POST"),
+        ("OPTIONS", "/mcp", "POST"),
+        ("PUT", "/mcp/sse", "GET"),
+        ("GET", "/mcp/sse/messages", "POST"),
+    ],
 )
 def test_a_method_that_means_nothing_is_not_allowed(sluice: Serving, method: str, path: str, allowed: str):
     """A stream at /mcp, too: without a session nothing could ever come on it."""
