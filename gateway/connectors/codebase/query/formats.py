@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from gateway.connectors.codebase.query.file_names import shown
 from gateway.connectors.codebase.query.query_result import QueryResult, Row
 
 ALL_EXCERPTS = 16_000  # characters of all excerpts together; a larger answer would become a preview
@@ -12,8 +13,6 @@ SHORTEST_EXCERPT = 200  # characters that each excerpt may have, however many th
 LONGEST_LABEL = 120  # characters
 NOTHING = "Nothing was found."
 MORE = "There is more: see suggestions."
-
-_UNSHOWN = re.compile(r"[\ud800-\udfff]")
 
 
 def results(found: QueryResult, response_format: str) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def shown_rows(found: QueryResult) -> list[dict[str, Any]]:
 
 def _clean(row: Row) -> dict[str, Any]:
     """Replaces bytes that are not UTF-8 with U+FFFD, because JSON cannot hold them."""
-    return {key: _UNSHOWN.sub("\ufffd", value) if isinstance(value, str) else value for key, value in row.items()}
+    return {key: shown(value) if isinstance(value, str) else value for key, value in row.items()}
 
 
 def _shortened(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

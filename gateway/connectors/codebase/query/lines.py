@@ -8,6 +8,7 @@ from typing import Any
 from context_protection.core import patterns
 from context_protection.core.errors import InvalidArgument
 from gateway.connectors.codebase.index.grams import texts_in
+from gateway.connectors.codebase.query.file_names import named, shown, written
 from gateway.connectors.codebase.query.query_result import MATCHES, HasLeft, QueryResult, match
 from gateway.connectors.codebase.query.sources import Sources
 
@@ -58,7 +59,7 @@ def _lines(
 ) -> QueryResult:
     """Searches the files in the order of their paths, so that another query can continue after the last one whose
     matches were all shown. A file is shown in part only if it alone has more matches than the limit."""
-    after, offset, limit = query.get("after", ""), query["offset"], query["limit"]
+    after, offset, limit = named(query.get("after", "")), query["offset"], query["limit"]
     rows: list[dict[str, Any]] = []
     slow: list[str] = []
     read, last = 0, after
@@ -66,7 +67,7 @@ def _lines(
         if path <= after:
             continue
         if not has_left():
-            left_out = " ".join([f"Files after {last or 'the start'} were not searched.", *_too_slow(slow)])
+            left_out = " ".join([f"Files after {shown(last) or 'the start'} were not searched.", *_too_slow(slow)])
             return QueryResult(MATCHES, rows, read, left_out=left_out, next_query=_continued(query, last, offset))
         text = sources.text(path)
         read += 1
@@ -77,21 +78,21 @@ def _lines(
             slow.append(path)
         following = found[offset:]
         if len(rows) + len(following) > limit:
-            shown = rows or following[:limit]
+            following_rows = rows or following[:limit]
             next_query = _continued(query, last, offset if rows else offset + limit)
             left_out = " ".join(_too_slow(slow))
-            return QueryResult(MATCHES, shown, read, has_more=True, left_out=left_out, next_query=next_query)
+            return QueryResult(MATCHES, following_rows, read, has_more=True, left_out=left_out, next_query=next_query)
         rows, last, offset = [*rows, *following], path, max(0, offset - len(found))
     return QueryResult(MATCHES, rows, read, left_out=" ".join(_too_slow(slow)))
 
 
 def _too_slow(paths: Sequence[str]) -> list[str]:
-    return [f"The expression took too long in {len(paths)} files, such as {paths[0]}."] if paths else []
+    return [f"The expression took too long in {len(paths)} files, such as {shown(paths[0])}."] if paths else []
 
 
 def _continued(query: Mapping[str, Any], last: str, offset: int) -> dict[str, Any]:
     """The query that continues after the file `last` and the next `offset` matches."""
-    return {**query, **({"after": last} if last else {}), "offset": offset}
+    return {**query, **({"after": written(last)} if last else {}), "offset": offset}
 
 
 def _matches(path: str, text: str, find: Find, most: int) -> Iterator[dict[str, Any]]:

@@ -9,6 +9,7 @@ from gateway.connectors.codebase.git import worktree
 from gateway.connectors.codebase.git.changes import FileChange
 from gateway.connectors.codebase.git.history import MAX_COMMITS, CommitNotFound, past
 from gateway.connectors.codebase.git.past_commit import PastCommit
+from gateway.connectors.codebase.query.file_names import existing
 from gateway.connectors.codebase.query.query_result import CHANGED_FILES, COMMITS, HasLeft, QueryResult
 from gateway.connectors.codebase.query.sources import Sources
 from gateway.connectors.codebase.tree.paths import PathRefused, parts_of
@@ -16,7 +17,7 @@ from gateway.connectors.codebase.tree.paths import PathRefused, parts_of
 
 def history(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
     path, limit, last = query.get("path"), query["limit"], query.get("after", "")
-    inside = "/".join(_parts(path)) if path else None
+    inside = "/".join(_parts(existing(path, sources))) if path else None
     rows: list[dict[str, Any]] = []
     seen = 0
     for commit in _commits(sources, last):

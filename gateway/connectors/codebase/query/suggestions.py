@@ -8,6 +8,7 @@ import orjson
 
 from gateway.connectors.codebase.index.symbols import symbols_of
 from gateway.connectors.codebase.index.terms import ASKING, WORD
+from gateway.connectors.codebase.query.file_names import written
 from gateway.connectors.codebase.query.query_result import QueryResult
 from gateway.connectors.codebase.query.request import QueryRequest
 from gateway.connectors.codebase.query.sources import Sources
@@ -32,7 +33,7 @@ def _proposed(request: QueryRequest, found: QueryResult, sources: Sources, *, is
     if not found.rows:
         yield from _without_rows(request)
         return
-    path = str(found.rows[0].get("path", ""))
+    path = written(str(found.rows[0].get("path", "")))
     if path and (request.structured or {}).get("operation") != "outline":
         yield _text({"operation": "outline", "path": path})
     name = _name(found.rows[0], sources)

@@ -6,6 +6,7 @@ from typing import Any
 from context_protection.core.errors import InvalidArgument, nearest
 from gateway.connectors.codebase.index.store import FoundSymbol
 from gateway.connectors.codebase.index.symbols import Symbol, symbols_of
+from gateway.connectors.codebase.query.file_names import existing, written
 from gateway.connectors.codebase.query.query_result import MATCHES, SYMBOLS, HasLeft, QueryResult, match
 from gateway.connectors.codebase.query.sources import Sources
 from gateway.connectors.codebase.tree import files
@@ -61,8 +62,8 @@ def definition(path: str, symbol: Symbol, sources: Sources, *, score: float = 1.
 
 
 def outline(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> QueryResult:
-    path = query["path"]
-    content = _content(path, sources)
+    path = existing(query["path"], sources)
+    content = _content(path, query["path"], sources)
     symbols, limit = symbols_of(path, content)[query["offset"] :], query["limit"]
     more = len(symbols) > limit
     return QueryResult(
@@ -77,7 +78,8 @@ def outline(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> Qu
     )
 
 
-def _content(path: str, sources: Sources) -> bytes:
+def _content(path: str, name: str, sources: Sources) -> bytes:
+    """The content of the file at `path`, which the query calls `name`. Raises InvalidArgument."""
     try:
         content = sources.read(path) if files.has_name(sources.repository, path) else None
         problem = "is not a text file of the project"
@@ -87,10 +89,10 @@ def _content(path: str, sources: Sources) -> bytes:
         return content
     close = nearest(path, sources.paths)
     raise InvalidArgument(
-        problem if problem.startswith("The path") else f"{path[:200]!r} {problem}.",
+        problem if problem.startswith("The path") else f"{name[:200]!r} {problem}.",
         reason="path_refused",
         parameter="query.path",
-        value=path,
+        value=name,
         expected="a file of the project, such as src/main.py",
-        suggestion=f"Set query.path to {close}." if close else 'Ask {"operation": "listFiles"} for the paths.',
+        suggestion=f"Set query.path to {written(close)}." if close else 'Ask {"operation": "listFiles"} for the paths.',
     )
