@@ -103,9 +103,7 @@ def _unstorable_part(name: str, value: Any, end: int) -> str:
 
 
 def _not_storable(operation: ToolDefinition, name: str, value: Any, wanted: str) -> InvalidArgument:
-    as_text = (name, wanted) == (conditions.PARAMETER, _DIGITS)
-    if wanted == _DIGITS and operation.takes_long_integers and name in operation.parameters:
-        as_text = not isinstance(value, (str, float)) and not (isinstance(value, int) and abs(value) >= LONG)
+    as_text = wanted == _DIGITS and _may_be_text(operation, name, value)
     return InvalidArgument(
         f"{shown(name)} must be {wanted}.",
         reason="invalid_value",
@@ -114,6 +112,14 @@ def _not_storable(operation: ToolDefinition, name: str, value: Any, wanted: str)
         expected=wanted,
         suggestion=_LONG_NUMBER if as_text else f"Correct {shown(name)}, or leave it out.",
     )
+
+
+def _may_be_text(operation: ToolDefinition, name: str, value: Any) -> bool:
+    """Whether the number with too many digits, in this argument, can be given as a text instead."""
+    if operation.takes_long_integers and name in operation.parameters:
+        is_too_long = isinstance(value, int) and abs(value) >= LONG
+        return not isinstance(value, (str, float)) and not is_too_long
+    return name == conditions.PARAMETER
 
 
 def _unstorable(value: Any, end: int = EXACT) -> str:
