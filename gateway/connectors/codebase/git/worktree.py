@@ -19,9 +19,9 @@ _FLAGS = (
     | DiffOption.SHOW_UNTRACKED_CONTENT
     | DiffOption.INCLUDE_TYPECHANGE
 )
+WITHOUT = "Omit sinceCommit to use what is not committed yet."
 _EXPECTED = (
-    "Expected: the hash of a commit of this project, at least 4 digits of it, or a branch, a tag, or HEAD~3. "
-    "Omit sinceCommit to use what is not committed yet."
+    f"Expected: the hash of a commit of this project, at least 4 digits of it, or a branch, a tag, or HEAD~3. {WITHOUT}"
 )
 
 

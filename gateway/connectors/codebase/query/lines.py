@@ -11,9 +11,13 @@ from gateway.connectors.codebase.index.grams import texts_in
 from gateway.connectors.codebase.query.file_names import named, shown, written
 from gateway.connectors.codebase.query.query_result import MATCHES, HasLeft, QueryResult, match
 from gateway.connectors.codebase.query.sources import Sources
+from gateway.connectors.codebase.secrets import sanitized
 
 MOST_LINES = 10  # shown of one match
 LONGEST_LINE = 300  # characters shown of a line
+SEEN = 100  # characters at the start of a line that every format of an answer shows
+LEAD = 40  # characters shown before a match further on in a long line
+NEAR = 900  # characters around a match in which secrets are looked for
 REGEX_SECONDS = 0.5  # for one file; an expression that takes longer may backtrack without end
 
 _WORD = re.compile(r"\w")
@@ -69,7 +73,7 @@ def _lines(
         if not has_left():
             left_out = " ".join([f"Files after {shown(last) or 'the start'} were not searched.", *_too_slow(slow)])
             return QueryResult(MATCHES, rows, read, left_out=left_out, next_query=_continued(query, last, offset))
-        text = sources.text(path)
+        text = _text(path, query, sources)
         read += 1
         try:
             found = list(_matches(path, text, find, offset + limit + 1)) if text is not None else []
@@ -84,6 +88,15 @@ def _lines(
             return QueryResult(MATCHES, following_rows, read, has_more=True, left_out=left_out, next_query=next_query)
         rows, last, offset = [*rows, *following], path, max(0, offset - len(found))
     return QueryResult(MATCHES, rows, read, left_out=" ".join(_too_slow(slow)))
+
+
+def _text(path: str, query: Mapping[str, Any], sources: Sources) -> str | None:
+    """The text of the file. An expression sees its lines without the carriage returns of Windows, before which $ would
+    not match, unless it names them itself."""
+    text = sources.text(path)
+    if text is None or not query.get("isRegex") or "\r" in query["pattern"] or "\\r" in query["pattern"]:
+        return text
+    return text.replace("\r\n", "\n")
 
 
 def _too_slow(paths: Sequence[str]) -> list[str]:
@@ -113,8 +126,19 @@ def _matches(path: str, text: str, find: Find, most: int) -> Iterator[dict[str, 
 
 def _excerpt(text: str, position: int, lines: int) -> str:
     begin = text.rfind("\n", 0, position) + 1
-    shown = text[begin : begin + (LONGEST_LINE + 1) * lines + position - begin].split("\n")[:lines]
-    return "\n".join(_clipped(each.rstrip("\r")) for each in shown)
+    first = _first_shown(text, begin, position)
+    shown = text[first : (LONGEST_LINE + 1) * lines + position].split("\n")[:lines]
+    return ("…" if first > begin else "") + "\n".join(_clipped(each.rstrip("\r")) for each in shown)
+
+
+def _first_shown(text: str, begin: int, position: int) -> int:
+    """Where the excerpt of a line from `begin` on begins: shortly before a match that is far inside a long line. Not if
+    a secret is near, which may be recognised only by what stands before it."""
+    is_long = "\n" not in text[begin : begin + LONGEST_LINE + 1] and begin + LONGEST_LINE < len(text)
+    if not is_long or position - begin <= SEEN:
+        return begin
+    near = text[max(begin, position - NEAR) : position + NEAR]
+    return position - LEAD if sanitized(near) == near else begin
 
 
 def _clipped(line: str) -> str:

@@ -86,7 +86,7 @@ def changed_since(query: Mapping[str, Any], sources: Sources, has_left: HasLeft)
         changes = worktree.since(sources.repository, commit)
     except worktree.CommitRefused as refused:
         raise InvalidArgument(
-            str(refused).replace("sinceCommit", "query.commit"),
+            str(refused).replace(worktree.WITHOUT, "").rstrip().replace("sinceCommit", "query.commit"),
             reason="invalid_query",
             parameter="query.commit",
             value=commit,

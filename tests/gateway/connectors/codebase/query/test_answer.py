@@ -267,6 +267,7 @@ def test_a_commit_that_is_none_is_named(ask: Ask):
         ask({"operation": "changedSince", "commit": "nothing"})
     assert refused.value.parameter == "query.commit"
     assert "query.commit is 'nothing'" in refused.value.message
+    assert refused.value.message.endswith("or HEAD~3.")  # changedSince needs a commit
 
 
 # -- Suggestions, budgets, failures -----------------------------------------------------------------
