@@ -47,6 +47,10 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
         model = Rollout
         fields = ("name", "operations", "steps", "minimum_calls", "minimum_minutes")
         widgets = {"operations": forms.TextInput({"placeholder": "list_bookings, nsip_*", "size": 60})}
+        help_texts = {
+            "minimum_calls": "The next step waits for as many calls with the new values, and as many of other callers.",
+            "minimum_minutes": "The next step waits at least as long.",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
