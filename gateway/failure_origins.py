@@ -30,8 +30,8 @@ POLICY = """
 CALLER = f"""
     {CANCELLED}
     bad_request body_too_large headers_too_large invalid_host invalid_origin invalid_subprotocol locked_out
-    method_not_allowed not_authenticated not_permitted csrf_failed request_timeout unknown_address too_deep too_large
-    telemetry_not_allowed
+    method_not_allowed not_authenticated not_initialized not_permitted csrf_failed request_timeout unknown_address
+    too_deep too_large telemetry_not_allowed
     too_many_fields too_many_values unsupported_media_type not_acceptable parse_error error
     cursor_expired cursor_invalid cursor_mismatch handle_expired handle_invalid
     client_capability_missing question_closed question_unclear
@@ -39,7 +39,7 @@ CALLER = f"""
     invalid_address invalid_aggregate invalid_arguments invalid_base64 invalid_commit invalid_diff
     invalid_event invalid_fields invalid_format invalid_handles invalid_json invalid_limit invalid_message invalid_name
     invalid_pages
-    invalid_path invalid_project invalid_query invalid_range
+    invalid_parameters invalid_path invalid_project invalid_query invalid_range
     invalid_response invalid_rows invalid_search invalid_sql invalid_value invalid_where
     missing_argument no_changes not_found path_refused repeated_argument sql_too_large tool_acts unknown_argument
     unknown_field

@@ -16,6 +16,7 @@ from gateway.mcp import instructions, request_spans
 from gateway.mcp.clients import loads_lazily
 from gateway.mcp.completion import completion_handlers
 from gateway.mcp.connection_watcher import ConnectionWatcher
+from gateway.mcp.errors import explained
 from gateway.mcp.parameter_headers import marked_schema
 from gateway.mcp.peers import Peer, peer_of
 from gateway.mcp.prompts import prompt_handlers
@@ -67,6 +68,7 @@ def build_server(stdio_peer: Peer | None = None, watcher: ConnectionWatcher | No
         **prompt_handlers(stdio_peer),
         **completion_handlers(stdio_peer),
     )
+    server.middleware.append(explained)
     server.middleware.append(partial(_instructed, stdio_peer))
     request_spans.trace(server, stdio_peer)
     server.answers_plain_calls = spans.tracer is None  # plain calls skip the SDK's middleware, which creates spans
