@@ -14,6 +14,7 @@ from context_protection.core.folding import fold_for_search
 MAX_PATTERN_CHARS = 500
 SECONDS = 2.0  # how long one search may take
 WINDOW, OVERLAP = 20_000, 1_000  # characters of a long text that a regex sees at a time, and that two windows share
+AHEAD = 100  # characters after a match that a regex may look at
 MAX_STEPS = 20_000  # steps of a pattern after each {n} is expanded
 # Recursion takes unbounded memory; verbose mode (x) hides repetitions from _steps.
 _REJECTED = regex.compile(r"\(\?(?:R|[+-]?\d+|&|P>)|\(\?[\w-]*x")
@@ -25,9 +26,16 @@ class Finder(Protocol):
         """The start and end of the first match, or None. Raises TimeoutError after `seconds`."""
 
 
+class WindowFinder(Finder, Protocol):
+    """Finds the match in the windows of one long line, one after the other."""
+
+    def at_end(self) -> Finder:
+        """Finds the match in the last window."""
+
+
 class Pattern(Finder, Protocol):
-    def in_windows(self) -> Finder:
-        """Finds the match in the windows of one long line, one after the other."""
+    def in_windows(self) -> WindowFinder:
+        """The finder for one long line."""
 
     def rules_out(self, text: str) -> bool:
         """True if a cheap test shows that no part of `text` matches; False if it cannot tell."""
@@ -157,6 +165,9 @@ class _PlainInWindows:
         self._missing -= found
         return None if self._missing or not found else _span(text, folded, max(found, key=len))
 
+    def at_end(self) -> Finder:
+        return self
+
 
 def _span(text: str, folded: str, needle: str) -> tuple[int, int]:
     """The start and end in `text` of the first `needle` in `folded`, which is the folded text."""
@@ -187,25 +198,49 @@ class _Regex:
     compiled: Any
 
     def find(self, text: str, seconds: float) -> tuple[int, int] | None:
-        deadline = time.monotonic() + seconds
-        for start in range(0, max(len(text) - OVERLAP, 1), WINDOW - OVERLAP):
-            left = max(deadline - time.monotonic(), 0.001)
-            try:
-                match = self.compiled.search(text, start, start + WINDOW, timeout=left)
-            except MemoryError:  # a search with this much backtracking would time out anyway
-                raise TimeoutError from None
-            if match:
-                return match.start(), match.end()
-        return None
+        return _search_in_windows(self.compiled, text, seconds)
 
-    def in_windows(self) -> "_Regex":
-        return self
+    def in_windows(self) -> "_RegexInWindows":
+        return _RegexInWindows(self.compiled)
 
     def rules_out(self, text: str) -> bool:
         return False
 
     def rules_out_json(self, text: str) -> bool:
         return False
+
+
+class _RegexInWindows:
+    """The windows overlap, so all but the first begin after the first character of their text: only there can ^ not
+    match."""
+
+    def __init__(self, compiled: Any, start: int = 0, *, ends: bool = False) -> None:
+        self._compiled, self._start, self._ends = compiled, start, ends
+
+    def find(self, text: str, seconds: float) -> tuple[int, int] | None:
+        start, self._start = self._start, 1
+        return _search_in_windows(self._compiled, text, seconds, start=start, ends=self._ends)
+
+    def at_end(self) -> Finder:
+        return _RegexInWindows(self._compiled, self._start, ends=True)
+
+
+def _search_in_windows(
+    compiled: Any, text: str, seconds: float, *, start: int = 0, ends: bool = True
+) -> tuple[int, int] | None:
+    """The first match from `start` on. `ends`: the text ends there. A match near the end of a window is left to the
+    next window if that has all of it, because $ or (?!…) may have matched where the text is only cut."""
+    deadline = time.monotonic() + seconds
+    for begin in range(start, max(len(text) - OVERLAP, start + 1), WINDOW - OVERLAP):
+        end = min(begin + WINDOW, len(text))
+        try:
+            match = compiled.search(text, begin, end, timeout=max(deadline - time.monotonic(), 0.001))
+        except MemoryError:  # a search with this much backtracking would time out anyway
+            raise TimeoutError from None
+        is_last = ends and end == len(text)
+        if match and (is_last or match.end() <= end - AHEAD or match.start() <= end - OVERLAP):
+            return match.start(), match.end()
+    return None
 
 
 def invalid(parameter: str, value: Any, message: str, expected: str, suggestion: str) -> InvalidArgument:

@@ -14,7 +14,7 @@ import regex
 
 from context_protection.core.budget import dumps
 from context_protection.core.cached_property import cached_property
-from context_protection.core.patterns import OVERLAP, SECONDS, WINDOW, Finder, Pattern, invalid
+from context_protection.core.patterns import OVERLAP, SECONDS, WINDOW, Finder, Pattern, WindowFinder, invalid
 
 DEFAULT_HITS, MAX_HITS = 50, 5_000
 SNIPPET_CHARS = 160
@@ -264,10 +264,10 @@ def search_text(
 def _lines(
     pieces: Iterable[tuple[int, int, str]], first: int, search: _ResultSearch
 ) -> Iterator[tuple[int, str, Finder | None]]:
-    """Yields lines with their numbers. A long line comes as overlapping windows, with the finder that all of them
-    share. Skips blocks before line `first`, and blocks without a match. Raises _TimeUp."""
+    """Yields lines with their numbers, without their line ends. A long line comes as overlapping windows, with the
+    finder that all of them share. Skips blocks before line `first`, and blocks without a match. Raises _TimeUp."""
     line, rest = 0, ""
-    shared: Finder | None = None  # the finder of a long line that has not ended
+    shared: WindowFinder | None = None  # the finder of a long line that has not ended
     for first_line, _, piece in pieces:
         line = line or first_line
         for start in range(0, len(piece), BLOCK):
@@ -283,23 +283,23 @@ def _lines(
                 rest = rest[WINDOW - OVERLAP :]
             search.check_time(line)
     if rest:
-        yield line, rest, shared
+        yield line, rest.removesuffix("\r"), shared and shared.at_end()
 
 
 def _whole_lines(
-    text: str, number: int, wanted: Pattern, shared: Finder | None
+    text: str, number: int, wanted: Pattern, shared: WindowFinder | None
 ) -> Iterator[tuple[int, str, Finder | None]]:
     """Yields the lines of `text`, or none if no line can match. If a long line began before `text`, `shared` is its
     finder, and its end comes first in any case."""
     if shared:
         end, more, text = text.partition("\n")
-        yield number, end, shared
+        yield number, end.removesuffix("\r"), shared.at_end()
         if not more:
             return
         number += 1
     if not wanted.rules_out(text):
         for each, line in enumerate(text.split("\n"), start=number):
-            yield each, line, None
+            yield each, line.removesuffix("\r"), None
 
 
 # -- Snippets ---------------------------------------------------------------------------------------

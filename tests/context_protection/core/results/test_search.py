@@ -144,6 +144,42 @@ def test_a_line_without_end_is_one_line(wanted: Any):
         assert "needle" in found.hits[0].match
 
 
+LONG = "word " * WINDOW  # several windows
+
+
+@pytest.mark.parametrize("size", [10_000, 64_000, 10**7])
+@pytest.mark.parametrize("end", ["", "\n", "\r\nlast"])
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("^word", True),
+        (r"^ ?ord", False),
+        (r"(?<!\w)ord", False),
+        ("done$", True),
+        (r"\w+ done\Z", True),
+        (r"(?:wor|word|word )$", False),
+        (r"\bwo\b", False),
+        (r"word (?!word)(?!done)", False),
+        ("^word .* done$", False),  # such a match would be longer than windows overlap
+        ("$", True),
+        ("^", True),
+    ],
+)
+def test_a_long_line_begins_and_ends_once(size: int, end: str, expression: str, found: bool):
+    text = f"first\n{LONG}done{end}"
+    assert (2 in lines(search_text(pieces(text, size), pattern(expression=expression), start=2))) == found
+    assert bool(search_value({"a": f"{LONG}done"}, pattern(expression=expression)).hits) == found
+
+
+@pytest.mark.parametrize("size", [1, 7, 10**6])
+@pytest.mark.parametrize(
+    ("expression", "numbers"), [("log$", list(range(1, 301))), (r"1\d9 of the log\Z", list(range(109, 200, 10)))]
+)
+def test_a_line_ends_before_its_carriage_return(size: int, expression: str, numbers: list[int]):
+    assert lines(search_text(pieces(LOG, size), pattern(expression=expression), limit=300)) == numbers
+    assert search_text(pieces("\r\n\n", size), pattern(expression="^$")).total == 2
+
+
 @pytest.mark.parametrize("size", [10_000, 64_000, 10**7])
 @pytest.mark.parametrize("end", ["", "\n", "\nlast"])
 def test_words_far_apart_in_one_line_are_a_hit(size: int, end: str):
