@@ -19,7 +19,7 @@ from gateway.connectors import connectors
 from gateway.dispatch.response_cache import response_cache
 from gateway.mcp.admission import Endpoint
 from gateway.mcp.connection_watcher import ConnectionWatcher
-from gateway.mcp.consumer import websocket_routes
+from gateway.mcp.consumer import socket_only, websocket_routes
 from gateway.mcp.http import StreamableHTTP
 from gateway.mcp.server import build_server
 from gateway.mcp.sessions import sessions
@@ -102,6 +102,7 @@ lifespan = Lifespan(
 rest_of_http: Endpoint = RepeatedRequests(PooledHandler(gate=Gate(HASHING_PATHS)))
 HTTP: dict[str, Endpoint] = {
     "/mcp": streamable_http,
+    "/mcp/ws": socket_only,
     "/mcp/sse": legacy_sse.stream,
     legacy_sse.messages_path: legacy_sse.messages,
     "/healthz": healthz,

@@ -33,6 +33,7 @@ CALLER = f"""
     method_not_allowed not_authenticated not_initialized not_permitted csrf_failed request_timeout unknown_address
     too_deep too_large telemetry_not_allowed
     too_many_fields too_many_values unsupported_media_type not_acceptable parse_error error
+    unknown_revision upgrade_required
     cursor_expired cursor_invalid cursor_mismatch handle_expired handle_invalid
     client_capability_missing question_closed question_unclear
     import_problem imported_meanwhile secret_problem unknown_authentication

@@ -9,7 +9,7 @@ from typing import Any, cast
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.urls import re_path
 
-from context_protection.core.errors import CallError, InvalidArgument
+from context_protection.core.errors import INVALID_REQUEST, CallError, InvalidArgument, UnknownOperation
 from gateway.access import rejected_calls
 from gateway.access.handshake import Handshake, error_response
 from gateway.access.programs import of_user_agent
@@ -23,6 +23,13 @@ from gateway.mcp.socket_session import SocketSession
 from gateway.tracing.identity import new_id
 
 SUBPROTOCOL = "mcp"
+
+
+class UpgradeRequired(CallError):
+    """The path takes only WebSocket connections."""
+
+    code = INVALID_REQUEST
+    status = 426
 
 
 class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
@@ -42,7 +49,7 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
             caller = await _authenticated(scope)
         except CallError as error:
             rejected_calls.record(error, Visit.of(scope, Transport.WEBSOCKET))
-            await self._reject(scope, error)
+            await _deny(scope, send, error)
             return
         await self.accept(subprotocol=SUBPROTOCOL)
         agent = Handshake.of(scope).get("user-agent")
@@ -52,27 +59,47 @@ class MCPConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has
         with self.sessions.opened(session):
             await session.serve(self.server)
 
-    async def _reject(self, scope: dict[str, Any], error: CallError) -> None:
-        """Denies the handshake, with status and body if the web server supports that, else with a bare 403."""
-        if "websocket.http.response" not in scope.get("extensions", {}):
-            await self.close()
-            return
-        status, headers, body = error_response(error)
-        await self.base_send({"type": "websocket.http.response.start", "status": status, "headers": headers})
-        await self.base_send({"type": "websocket.http.response.body", "body": body})
+
+async def _deny(scope: dict[str, Any], send: Any, error: CallError) -> None:
+    """Denies the handshake, with status and body if the web server supports that, else with a bare 403."""
+    if "websocket.http.response" not in scope.get("extensions", {}):
+        await send({"type": "websocket.close"})
+        return
+    status, headers, body = error_response(error)
+    await send({"type": "websocket.http.response.start", "status": status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": body})
 
 
-async def deny(scope: dict[str, Any], receive: Any, send: Any) -> None:
+async def no_socket(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Denies WebSockets at all other paths."""
     await receive()
-    await send({"type": "websocket.close"})
+    error = UnknownOperation(
+        "There is no WebSocket at this address.",
+        reason="unknown_address",
+        suggestion="Connect to /mcp/ws. MCP over HTTP is at /mcp.",
+    )
+    await _deny(scope, send, error)
+
+
+async def socket_only(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Answers HTTP requests to the address of the WebSocket."""
+    error = UpgradeRequired(
+        "This address takes only WebSocket connections.",
+        reason="upgrade_required",
+        suggestion="Connect to it by WebSocket (ws:// or wss://). MCP over HTTP is at /mcp. "
+        "A proxy must pass on the headers Upgrade and Connection.",
+    )
+    status, headers, body = error_response(error)
+    headers += [(b"upgrade", b"websocket"), (b"connection", b"upgrade")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 def websocket_routes(server: SluiceServer, sessions: Sessions) -> list[Any]:
     """The routes for Channels' URLRouter."""
     return [
         re_path(r"^mcp/ws/*$", MCPConsumer.as_asgi(server=server, sessions=sessions)),
-        re_path(r"", cast(Any, deny)),
+        re_path(r"", cast(Any, no_socket)),
     ]
 
 

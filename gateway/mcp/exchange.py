@@ -22,13 +22,13 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
-from mcp.types import DEFAULT_NEGOTIATED_VERSION, JSONRPCRequest
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp.types import DEFAULT_NEGOTIATED_VERSION, PROTOCOL_VERSION_META_KEY, JSONRPCRequest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
 from context_protection.core.budget import dumps
 from gateway.mcp.admission import ABANDON_KEY
-from gateway.mcp.invalid_messages import message_in
+from gateway.mcp.invalid_messages import message_in, unknown_revision
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.progress import notification
 
@@ -48,9 +48,12 @@ def request_in(scope: dict[str, Any], message: dict[str, Any]) -> JSONRPCRequest
     request = Request(scope)
     version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
     is_json = request.headers.get("content-type", "").partition(";")[0].strip() == JSON.decode()
-    if version not in HANDSHAKE_PROTOCOL_VERSIONS or not is_json or not all(check_accept_headers(request)):
+    if not is_json or not all(check_accept_headers(request)) or message["type"] != "http.request":
         return None
-    if message["type"] != "http.request":
+    if version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        # The SDK answers messages of MODERN_PROTOCOL_VERSIONS, whose envelope names the revision too.
+        if version not in MODERN_PROTOCOL_VERSIONS and PROTOCOL_VERSION_META_KEY.encode() not in message["body"]:
+            raise unknown_revision(message["body"], version)
         return None
     read = message_in(message["body"])
     return read if isinstance(read, JSONRPCRequest) and not _exceeds_64_bits(read.id) else None

@@ -10,16 +10,20 @@ from mcp.shared.dispatcher import as_request_id
 from mcp.types import (
     INVALID_REQUEST,
     PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION,
     JSONRPCError,
     JSONRPCMessage,
     JSONRPCNotification,
     jsonrpc_message_adapter,
 )
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from context_protection.core.errors import CallError
+from context_protection.core.errors import CallError, shown
 from gateway.mcp.message_limits import error_of, id_in
+
+REVISIONS = (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
 
 
 class InvalidMessage(CallError):
@@ -33,6 +37,15 @@ class UnparsableMessage(InvalidMessage):
     """The message is not JSON."""
 
     code = PARSE_ERROR
+
+
+class UnknownRevision(InvalidMessage):
+    """The server does not know the protocol revision that is the error's value."""
+
+    code = UNSUPPORTED_PROTOCOL_VERSION
+
+    def _further_data(self) -> dict[str, Any]:
+        return {"supported": list(REVISIONS), "requested": shown(self.value)}
 
 
 class MessageRejected(Exception):
@@ -52,6 +65,19 @@ def message_in(data: bytes) -> JSONRPCMessage:
     if isinstance(message, JSONRPCNotification) and b'"id"' in data and "id" in from_json(data):
         raise MessageRejected(_response(data))  # a request with an invalid id, whose sender waits for an answer
     return message
+
+
+def unknown_revision(data: bytes, version: str) -> MessageRejected:
+    """The error for a request over HTTP whose header names a revision that this server does not know."""
+    error = UnknownRevision(
+        "The header MCP-Protocol-Version names an unknown revision.",
+        reason="unknown_revision",
+        parameter="MCP-Protocol-Version",
+        value=version,
+        expected=f"one of: {', '.join(REVISIONS)}",
+        suggestion="Send the protocolVersion of the answer to initialize.",
+    )
+    return MessageRejected(error_of(id_in(data), error))
 
 
 def _response(data: bytes) -> JSONRPCError:

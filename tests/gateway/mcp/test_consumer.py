@@ -51,6 +51,30 @@ async def test_one_without_a_key_is_denied_in_words_where_the_web_server_can_sen
     await socket.wait(PATIENCE)
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/sse", "/ws"])
+async def test_a_socket_at_another_address_is_told_the_right_one(api_key: str, path: str):
+    """A bare 403 would look as if the key were wrong."""
+    started, socket = await opened(scope(path, key=api_key, extensions={"websocket.http.response": {}}))
+    assert (started["type"], started["status"]) == ("websocket.http.response.start", 404)
+    assert "/mcp/ws" in json.loads((await socket.receive_output(10))["body"])["error"]["data"]["suggestion"]
+    await socket.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("path", ["/mcp/ws", "/mcp/ws/"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_http_at_the_address_of_the_socket_is_told_so(api_key: str, method: str, path: str):
+    """As from a proxy that does not pass on Upgrade, or a client of the wrong transport."""
+    http = {**scope(path, key=api_key), "type": "http", "method": method, "query_string": b"", "scheme": "http"}
+    communicator = ApplicationCommunicator(application, http)
+    await communicator.send_input({"type": "http.request", "body": b"{}", "more_body": False})
+    started = await communicator.receive_output(10)
+    assert started["status"] == 426
+    assert dict(started["headers"])[b"upgrade"] == b"websocket"
+    error = json.loads((await communicator.receive_output(10))["body"])["error"]
+    assert error["reason"] == "upgrade_required"
+    await communicator.wait(PATIENCE)
+
+
 @pytest.mark.parametrize(
     "refused",
     [scope("/mcp/ws"), scope("/mcp"), scope("/mcp/ws/more"), scope("/"), scope("/mcp/ws", subprotocols=())],

@@ -123,6 +123,16 @@ async def test_a_request_that_cannot_be_served_is_answered_by_its_id(
     assert (client.status, message["id"], message["error"]["code"]) == (200, 5, code)
 
 
+async def test_an_unknown_revision_gets_the_known_ones(api_key: str):
+    """The SDK complains of a missing envelope, which only the newest revision has."""
+    body = {"jsonrpc": "2.0", "id": 5, "method": "tools/list"}
+    client = await answered(Client(api_key, body, **{"mcp-protocol-version": "2025-06-17"}))
+    message = json.loads(client.content)
+    assert (client.status, message["id"], message["error"]["code"]) == (400, 5, -32022)
+    assert message["error"]["data"]["requested"] == "2025-06-17"
+    assert "2025-06-18" in message["error"]["data"]["supported"]
+
+
 async def test_an_id_of_many_digits_is_answered_by_its_id(api_key: str):
     number = 10**30
     client = await answered(Client(api_key, {"jsonrpc": "2.0", "id": number, "method": "ping"}))
