@@ -218,7 +218,7 @@ def resource_templates(hidden: Container[str] = ()) -> list[types.ResourceTempla
 
 
 def by_template(hidden: Container[str] = ()) -> dict[str, Operation]:
-    """Operations by the RFC 6570 template of their URIs: sluice://bookings/{id}{?fields,cursor}"""
+    """Operations by the RFC 6570 template of their URIs: sluice://bookings/{id}{?fields,cursor,format}"""
     return {
         f"{address}{{?{','.join(_in_query(operation))}}}": operation
         for operation in catalogue

@@ -2,10 +2,13 @@
 
 import base64
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.conf import settings
 from django.utils import timezone
 from mcp import MCPError
 from mcp.shared.uri_template import UriTemplate
@@ -142,6 +145,12 @@ def test_an_entry_that_alone_is_over_the_cap_still_says_where_its_document_is(do
     (entry,) = page.resources
     assert (entry.title, entry.description) == (None, None)
     assert doors.read(entry.uri)["content"] == "text"
+
+
+def test_the_page_for_clients_has_the_templates():
+    """Completion takes only a template of exactly this form."""
+    page = (Path(settings.BASE_DIR) / "docs/clients.md").read_text()
+    assert sorted(re.findall(r"sluice://\w+/\{id\}\{\?[^}]*\}", page)) == sorted(TEMPLATES)
 
 
 @pytest.mark.parametrize("era", ERAS)
