@@ -6,6 +6,7 @@ import random
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -120,26 +121,28 @@ def postgres_server(directory: Path) -> Iterator[Server]:
     POSTGRES_SERVER.or_skip()
     programs = postgres_programs()
     user = "postgres" if os.getuid() == 0 else None
-    data = directory / "postgres"
-    data.mkdir(mode=0o700)
-    if user:
-        account = pwd.getpwnam(user)
-        os.chown(data, account.pw_uid, account.pw_gid)
-        for parent in data.parents:
-            if parent.is_relative_to("/tmp/") and parent.owner() == "root":
-                parent.chmod(parent.stat().st_mode | 0o011)
+    # Not below `directory`: each start of pytest closes its own folder to all other users.
+    with tempfile.TemporaryDirectory(prefix="sluice-postgres-", ignore_cleanup_errors=True) as data:
+        if user:
+            account = pwd.getpwnam(user)
+            os.chown(data, account.pw_uid, account.pw_gid)
+        server = _cluster(str(programs), data, directory / "postgres.log", user)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def _cluster(programs: str, data: str, log: Path, user: str | None) -> Server:
     port = free_port()
-    initdb = [f"{programs}/initdb", "-D", str(data), "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C.UTF-8"]
-    subprocess.run(initdb, user=user, check=True, capture_output=True, cwd="/")
+    initdb = [f"{programs}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "--locale=C.UTF-8"]
+    made = subprocess.run(initdb, user=user, check=False, capture_output=True, text=True, cwd="/")
+    assert made.returncode == 0, made.stderr
     options = [f"-p{port}", "-h127.0.0.1", f"-k{data}", "-cfsync=off", "-cmax_connections=100"]
     url = f"postgres://postgres@127.0.0.1:{port}/postgres"
 
     def answers() -> None:
         psycopg.connect(url, connect_timeout=2).close()
 
-    server = Server([f"{programs}/postgres", "-D", str(data), *options], url, answers, directory / "postgres.log", user)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+    return Server([f"{programs}/postgres", "-D", data, *options], url, answers, log, user)

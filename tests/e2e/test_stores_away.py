@@ -149,7 +149,7 @@ def _reason(answer: httpx2.Response, expected: str) -> None:
 
 def test_pages_come_in_time_from_a_redis_that_is_slow(stores: Running):
     cursor = stores.tool("list_bookings", limit=10).raise_for_status().json()["nextCursor"]
-    stores.to_redis.seconds = 0.3
+    stores.to_redis.seconds = 0.1  # a tenth of the timeout, so that a busy machine does not exceed it
     took, before = [], len(stores.to_redis.asked)
     try:
         for _ in range(30):
@@ -160,7 +160,7 @@ def test_pages_come_in_time_from_a_redis_that_is_slow(stores: Running):
     finally:
         stores.to_redis.seconds = 0.0
     assert sum(b"walk:" in asked for asked in stores.to_redis.asked[before:]) == len(took), "one question each"
-    assert min(took) < 1.0  # the machine may be busy in between
+    assert min(took) < 0.33  # three questions; the machine may be busy in between
 
 
 def test_a_full_redis_fails_no_call_and_is_not_asked_more_than_before(stores: Running):
