@@ -6,7 +6,7 @@ from typing import Any
 from weakref import ref
 
 from context_protection.core import tokens
-from context_protection.core.cursors import Snapshot, Snapshots
+from context_protection.core.cursors import Snapshot, SnapshotOrigin, Snapshots
 from context_protection.core.payloads import AnswerRequest, Envelope, Text
 from context_protection.core.policy import Policy
 from context_protection.core.short_texts import PlanKey, first_of_span
@@ -65,14 +65,25 @@ class StoredScope:
 def first_answer(
     text: Text, requested: LineRange | None, request: AnswerRequest, policy: Policy, snapshots: Snapshots
 ) -> Envelope:
-    traits, chunk_sizes = traits_of(text, policy), chunk_sizes_of(text, policy)
     if requested is None:
-        plan, chunk_sizes = available_plan(text, chunk_sizes)
-        excerpt = Excerpt(0, text.chars, 1, text.lines, 0, plan.chunks)
-        return _first_stored_chunk(
-            text, plan, StoredScope(text.version, traits, chunk_sizes, excerpt), request, policy, snapshots
-        )
+        plan, scope = _whole(text, policy)
+        return _first_stored_chunk(text, plan, scope, request, policy, snapshots)
+    traits, chunk_sizes = traits_of(text, policy), chunk_sizes_of(text, policy)
     return _range_of_a_long_text(text, requested, traits, chunk_sizes, request, policy, snapshots)
+
+
+def _whole(text: Text, policy: Policy) -> tuple[StoredPlan, StoredScope]:
+    """The plan of the whole text, and its scope. Raises Indexing."""
+    plan, chunk_sizes = available_plan(text, chunk_sizes_of(text, policy))
+    excerpt = Excerpt(0, text.chars, 1, text.lines, 0, plan.chunks)
+    return plan, StoredScope(text.version, traits_of(text, policy), chunk_sizes, excerpt)
+
+
+def chunk_cursor(text: Text, number: int, origin: SnapshotOrigin, policy: Policy, snapshots: Snapshots) -> str | None:
+    """The cursor of this chunk of the whole text; None if the snapshot store is unavailable. Raises Indexing."""
+    _, scope = _whole(text, policy)
+    snapshot = new_snapshot(text, origin, scope.plan(), [], snapshots)
+    return snapshots.cursor(snapshot, number) if snapshot.is_stored else None
 
 
 def _range_of_a_long_text(

@@ -19,7 +19,7 @@ def protect(payload: Payload | None, request: AnswerRequest, policy: Policy, sna
     Raises CallError for invalid arguments (limit, fields, format, cursor, search, lines).
     """
     if text_search.is_searched(payload, request):
-        payload, request = text_search.lines(payload, request, policy)
+        payload, request = text_search.lines(payload, request, policy, snapshots)
     if request.format == handles.HANDLE:
         return handles.answer(payload, request, policy, snapshots)
     if payload is None:

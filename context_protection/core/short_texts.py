@@ -53,6 +53,13 @@ def _whole(text: Text, policy: Policy) -> PlanKey:
     return PlanKey(ref(text), text.version, chunk_sizes_of(text, policy), 0, text.chars, 1)
 
 
+def chunk_cursor(text: Text, number: int, origin: SnapshotOrigin, policy: Policy, snapshots: Snapshots) -> str | None:
+    """The cursor of this chunk of the whole text; None if the snapshot store is unavailable."""
+    plan, scope = whole_plan(text, policy), InlineScope(text.version, traits_of(text, policy))
+    snapshot = new_snapshot(text, origin, scope.plan(), [plan.to_bytes()], snapshots)
+    return snapshots.cursor(snapshot, number) if snapshot.is_stored else None
+
+
 @lru_cache(maxsize=256)
 def _planned(key: PlanKey) -> ChunkPlan:
     """The chunk plan. Planning reads all characters of the key; later only single chunks are read."""

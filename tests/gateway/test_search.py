@@ -178,6 +178,20 @@ def test_a_match_says_in_which_chunk_it_is_and_reading_goes_on_from_there(doors:
         assert read["content"].splitlines() == lines_of(name)[line - 1 : line + 19]
 
 
+def test_a_match_far_inside_a_long_line_is_read_by_its_chunk(doors: Doors):
+    words = " ".join(f"heron{number} and more." for number in range(3_000))
+    store.save_document("line.txt", "Line", "text/plain", f"first line\n{words}\nlast line")
+    for ask in (doors.mcp, doors.rest, doors.post):
+        found = ask("read_document", {"id": "line.txt", "search": "heron2500"})
+        (row,) = found["items"]
+        operation, arguments = crawler.details(found["meta"]["detailsAvailable"])
+        read = ask(operation, arguments)
+        assert (row["line"], read["chunkIndex"]) == (2, row["chunkIndex"])
+        assert "heron2500 " in read["content"]
+        assert crawler.text(ask, operation, arguments).startswith(read["content"])
+        assert crawler.text(ask, operation, arguments).endswith("\nlast line")
+
+
 def test_a_line_matches_by_all_words_in_any_order_without_accents(doors: Doors):
     store.save_document("notes.txt", "Notes", "text/plain", "Der Ofen im Gästehaus\nder Ofen\nGASTEHAUS, Öfen\n")
     rows = doors.mcp("read_document", {"id": "notes.txt", "search": "gästehaus ofen"})["items"]

@@ -26,13 +26,15 @@ _PLACE = regex.compile(r"(\d{1,12})(?:\.(\d{1,12}))?", regex.ASCII)
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One match. A match in rows has `row` (from 0), the row's `id` and the value's `path`; in a record `path`; in a
-    text `line` (from 1). `match`: the match with context, at most SNIPPET_CHARS."""
+    text `line` (from 1) and `offset`, that of the match's first character. `match`: the match with context, at most
+    SNIPPET_CHARS."""
 
     match: str
     path: str | None = None
     row: int | None = None
     id: Any = None
     line: int | None = None
+    offset: int | None = None
 
     def document(self) -> dict[str, Any]:
         return {name: value for name in _HIT_NAMES if (value := getattr(self, name)) is not None}
@@ -106,9 +108,11 @@ class _ResultSearch:
             raise _TimeUp(ResultPlace(row, value))
         return left
 
-    def look(self, number: int, value: int, text: str, finder: Finder | None = None, **where: Any) -> bool:
-        """Searches one value, or a window of one by its `finder`; returns whether it is a hit. Raises _TimeUp after a
-        timeout."""
+    def look(
+        self, number: int, value: int, text: str, finder: Finder | None = None, begin: int | None = None, **where: Any
+    ) -> bool:
+        """Searches one value, or a window of one by its `finder`; returns whether it is a hit. `begin`: the offset of
+        the value in its text. Raises _TimeUp after a timeout."""
         place = ResultPlace(number, value)
         left = self.check_time(number, value)
         self.opened = self.opened or place
@@ -120,7 +124,8 @@ class _ResultSearch:
             return False
         self.total += 1
         if len(self.hits) < self.limit:
-            self.hits.append(Hit(snippet(text, *span), **where))
+            offset = None if begin is None else begin + span[0]
+            self.hits.append(Hit(snippet(text, *span), offset=offset, **where))
         elif self.omitted is None:
             self.omitted = place
         return True
@@ -253,8 +258,8 @@ def search_text(
     search, first = _search(wanted, limit, seconds), ResultPlace.of(start, first=1)
     hit_line = 0
     try:
-        for line, text, finder in _lines(pieces, first.row, search):
-            if line >= first.row and line != hit_line and search.look(line, 0, text, finder, line=line):
+        for line, begin, text, finder in _lines(pieces, first.row, search):
+            if line >= first.row and line != hit_line and search.look(line, 0, text, finder, begin, line=line):
                 hit_line = line
     except _TimeUp as stop:
         return search.stopped(stop.place, ResultPlace(stop.place.row + 1))
@@ -263,43 +268,45 @@ def search_text(
 
 def _lines(
     pieces: Iterable[tuple[int, int, str]], first: int, search: _ResultSearch
-) -> Iterator[tuple[int, str, Finder | None]]:
-    """Yields lines with their numbers, without their line ends. A long line comes as overlapping windows, with the
-    finder that all of them share. Skips blocks before line `first`, and blocks without a match. Raises _TimeUp."""
-    line, rest = 0, ""
+) -> Iterator[tuple[int, int, str, Finder | None]]:
+    """Yields lines with their numbers and offsets, without their line ends. A long line comes as overlapping windows,
+    with the finder that all of them share. Skips blocks before line `first`, and blocks without a match. Raises
+    _TimeUp."""
+    line, rest, begin = 0, "", 0  # `begin`: the offset of `rest`
     shared: WindowFinder | None = None  # the finder of a long line that has not ended
-    for first_line, _, piece in pieces:
-        line = line or first_line
+    for first_line, offset, piece in pieces:
+        line, begin = line or first_line, begin if line else offset
         for start in range(0, len(piece), BLOCK):
             whole, newline, rest = (rest + piece[start : start + BLOCK]).rpartition("\n")
             after = line + whole.count("\n") + len(newline)
             if newline and after > first:
-                yield from _whole_lines(whole, line, search.pattern, shared)
+                yield from _whole_lines(whole, line, begin, search.pattern, shared)
             shared = None if newline else shared
-            line = after
+            line, begin = after, begin + len(whole) + len(newline)
             while len(rest) > WINDOW:
                 shared = shared or search.pattern.in_windows()
-                yield line, rest[:WINDOW], shared
-                rest = rest[WINDOW - OVERLAP :]
+                yield line, begin, rest[:WINDOW], shared
+                rest, begin = rest[WINDOW - OVERLAP :], begin + WINDOW - OVERLAP
             search.check_time(line)
     if rest:
-        yield line, rest.removesuffix("\r"), shared and shared.at_end()
+        yield line, begin, rest.removesuffix("\r"), shared and shared.at_end()
 
 
 def _whole_lines(
-    text: str, number: int, wanted: Pattern, shared: WindowFinder | None
-) -> Iterator[tuple[int, str, Finder | None]]:
-    """Yields the lines of `text`, or none if no line can match. If a long line began before `text`, `shared` is its
-    finder, and its end comes first in any case."""
+    text: str, number: int, begin: int, wanted: Pattern, shared: WindowFinder | None
+) -> Iterator[tuple[int, int, str, Finder | None]]:
+    """Yields the lines of `text`, which begins at the offset `begin`, or none if no line can match. If a long line
+    began before `text`, `shared` is its finder, and its end comes first in any case."""
     if shared:
         end, more, text = text.partition("\n")
-        yield number, end.removesuffix("\r"), shared.at_end()
+        yield number, begin, end.removesuffix("\r"), shared.at_end()
         if not more:
             return
-        number += 1
+        number, begin = number + 1, begin + len(end) + 1
     if not wanted.rules_out(text):
         for each, line in enumerate(text.split("\n"), start=number):
-            yield each, line.removesuffix("\r"), None
+            yield each, begin, line.removesuffix("\r"), None
+            begin += len(line) + 1
 
 
 # -- Snippets ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Chunks of a text, and the plan with their positions."""
 
 import struct
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -68,10 +68,6 @@ class ChunkPlan:
     def at(self, char: int) -> int:
         """The index of the chunk that contains this character."""
         return min(max(bisect_right(self.cuts, char) - 1, 0), self.chunks - 1)
-
-    def at_line(self, line: int) -> int:
-        """The index of the chunk in which this line begins."""
-        return min(bisect_left(self.last_lines, line), self.chunks - 1)
 
     def chunk(self, content: str, index: int) -> Chunk:
         """Chunk `index`, given the characters of its span. Raises ValueError if their size differs from the plan's,

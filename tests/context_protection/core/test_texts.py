@@ -1,18 +1,20 @@
 """A text: whole while it is short, in chunks on its own boundaries, or the lines asked for (FR-020 to FR-023)."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
 
 from context_protection.core import tokens
+from context_protection.core.cursors import Sealer, Snapshot, Snapshots
 from context_protection.core.errors import InvalidArgument, InvalidCursor
 from context_protection.core.policy import Policy
 from context_protection.core.splitting.plans import Indexing, IndexingProgress
 from tests import crawler
-from tests.properties.desk import Desk, MemoryText, real_tokens
+from tests.properties.desk import Desk, DictSnapshots, MemoryText, real_tokens
 
 SENTENCE = "The kitchen has an induction hob and a kettle. "
 LOG = "".join(f"2026-11-20T13:00:{n % 60:02} INFO line {n}\n" for n in range(1, 1001))
@@ -288,6 +290,54 @@ def test_a_range_of_a_long_text_that_makes_no_sense_names_its_parameter(
     with pytest.raises(InvalidArgument) as refused:
         long("read", lines)
     assert refused.value.parameter == parameter
+
+
+@pytest.mark.parametrize("count", [2_000, 60_000])
+@pytest.mark.parametrize("end", ["", "\nlast line\n"])
+def test_reading_goes_on_with_the_match_in_a_line_of_many_chunks(count: int, end: str):
+    """The shorter text is planned within a call, the longer one before."""
+    text = MemoryText("first line\n" + " ".join(f"word{number} and more." for number in range(count)) + end)
+    asked = Desk(text=text)
+    chunks = list(crawler.pages(asked, "read", {}))
+    for number in (0, 3, count // 2, count - 1):
+        found = asked("read", {"search": f"word{number} and"})
+        row = next(each for each in found["items"] if f"word{number} and" in each["match"])
+        assert row["line"] == 2
+        chunk = chunks[row["chunkIndex"]]
+        assert f"word{number} " in chunk["content"]
+        _, arguments = crawler.details(found["meta"]["detailsAvailable"])
+        read = asked("read", arguments)
+        assert f"word{number} " in read["content"]
+        if row["chunkIndex"] > chunks[0]["chunkIndex"]:
+            assert read == chunk
+    nothing = asked("read", {"search": "word0", "startLine": 1, "endLine": 1})
+    assert nothing["items"] == []
+    asked.assert_never_over_the_cap()
+
+
+def test_a_match_in_a_range_names_the_chunk_of_the_whole_text():
+    text = MemoryText("first line\n" * 1_000 + " ".join(f"word{number} and more." for number in range(2_000)))
+    asked = Desk(text=text)
+    chunks = list(crawler.pages(asked, "read", {}))
+    found = asked("read", {"search": "word1999", "startLine": 900})
+    _, arguments = crawler.details(found["meta"]["detailsAvailable"])
+    assert asked("read", arguments) == chunks[-1]
+    assert found["items"][0]["chunkIndex"] == len(chunks) - 1
+
+
+class DownSnapshots(DictSnapshots):
+    """A store that stores nothing."""
+
+    def put(self, snapshot: Snapshot, blocks: Sequence[bytes] = ()) -> Snapshot:
+        return replace(snapshot, is_stored=False)
+
+
+def test_without_a_store_the_lines_of_a_match_are_to_be_read():
+    text = MemoryText(" ".join(f"word{number} and more." for number in range(2_000)))
+    asked = Desk(text=text, snapshots=Snapshots(DownSnapshots(), Sealer(["x" * 40])))
+    found = asked("read", {"search": "word1999"})
+    _, arguments = crawler.details(found["meta"]["detailsAvailable"])
+    assert arguments == {"startLine": 1, "endLine": 1}
 
 
 def test_a_long_text_is_searched_also_while_it_is_being_divided(long: Desk):
