@@ -13,6 +13,7 @@ _WORD = re.compile(r"[A-Za-z_@][\w@]*(?:[./:-][\w@]+)*[?!]?|\d+(?:\.\d+)+[\w.-]*
 _WORD_OR_NUMBER = re.compile(rf"{_WORD.pattern}|\b\d+\b")
 _VERSION = re.compile(r"(?<=[:/@])v?\d+\..*")
 _TEST = re.compile(r"""\b(?:it|test|describe|specify|scenario)(?:\.\w+)*\(\s*(["'`])([^"'`$\\]{4,60})\1""")
+_HASH = re.compile(r"(?<![\w/+])(?:sha(?:1|256|384|512)-|h1:)[\w+/]{20,}={0,2}")  # as in lock files
 _LONG = 400  # characters of a line that are read; the rest is data, or generated
 _COMMON = frozenset(
     re.findall(
@@ -93,7 +94,7 @@ def salient(file: FileChange, mark: str) -> tuple[str, ...]:
     sides: dict[str, Counter[str]] = {"+": Counter(), "-": Counter(), " ": Counter()}
     for line, start in _read_from(file):
         if not may_set_secret(line.text[max(0, start - _LONG) : start + _LONG]):
-            sides[line.mark].update(_WORD.findall(line.text[start : start + _LONG]))
+            sides[line.mark].update(_WORD.findall(_HASH.sub(" ", line.text[start : start + _LONG])))
     other = "-" if mark == "+" else "+"
     words = [word for word in sides[mark] if word not in sides[other] and _tells(word)]
     new = [word for word in words if word not in sides[" "]]

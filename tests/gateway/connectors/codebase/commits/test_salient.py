@@ -18,3 +18,13 @@ def test_of_a_long_line_the_part_that_differs_is_read() -> None:
 def test_a_secret_whose_name_stands_before_the_difference_is_not_read() -> None:
     assert words(f'{SAME} "password": "tomorrow"\n', f'{SAME} "password": "yesterday"\n') == ()
     assert words('"password": "tomorrow"\n', '"password": "yesterday"\n') == ()
+
+
+def test_pieces_of_a_hash_are_no_words() -> None:
+    hashes = (
+        "8RipRLol37bNs2bhoV67fiTEvdTr+bMUYcFTiy3/wuuOnUog2QBHCZ==",
+        "ffIx/tPLdTE693uNjHfzTfr+JDJMrAJGwa5pRpNpvy4P8Q==",
+    )
+    old, new = (f'"integrity": "sha512-{each}"\n' for each in hashes)
+    assert words(f'"version": "4.0.5",\n{old}', f'"version": "4.0.6",\n{new}') == ("4.0.6",)
+    assert words("", f"example.org/module v1.2.0 h1:{hashes[1]}\n") == ("example.org/module", "v1.2.0")
