@@ -37,7 +37,7 @@ CALLER = f"""
     cursor_expired cursor_invalid cursor_mismatch handle_expired handle_invalid
     client_capability_missing question_closed question_unclear
     import_problem imported_meanwhile secret_problem unknown_authentication
-    invalid_address invalid_aggregate invalid_arguments invalid_base64 invalid_commit invalid_diff
+    invalid_address invalid_aggregate invalid_arguments invalid_base64 invalid_commit invalid_content_type invalid_diff
     invalid_event invalid_fields invalid_format invalid_handles invalid_json invalid_limit invalid_message invalid_name
     invalid_pages
     invalid_parameters invalid_path invalid_project invalid_query invalid_range

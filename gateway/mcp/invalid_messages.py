@@ -56,6 +56,21 @@ class MessageRejected(Exception):
         self.response = response
 
 
+def check_content_type(scope: dict[str, Any]) -> None:
+    """Raises MessageRejected for a POST whose Content-Type is not that of JSON, such as curl's default."""
+    content_type = dict(scope["headers"]).get(b"content-type", b"").decode("latin-1")
+    if not content_type.lower().startswith("application/json"):
+        error = InvalidMessage(
+            "The Content-Type of the request is not application/json.",
+            reason="invalid_content_type",
+            parameter="Content-Type",
+            value=content_type,
+            expected="application/json",
+            suggestion="Send the header Content-Type: application/json.",
+        )
+        raise MessageRejected(error_of(None, error))
+
+
 def message_in(data: bytes) -> JSONRPCMessage:
     """The message that `data` consists of. Raises MessageRejected."""
     try:

@@ -16,7 +16,7 @@ from mcp.types import JSONRPCError, JSONRPCMessage, JSONRPCRequest
 from gateway.access.transports import Transport
 from gateway.mcp.admission import admit, not_allowed, send_rejection
 from gateway.mcp.in_flight import InFlight
-from gateway.mcp.invalid_messages import MessageRejected, message_in
+from gateway.mcp.invalid_messages import MessageRejected, check_content_type, message_in
 from gateway.mcp.sessions import Sessions
 from gateway.process import place
 from gateway.process.bodies import replaying
@@ -47,6 +47,7 @@ class LegacySSE:
         if scope["method"] == "POST":
             message = await receive()
             try:
+                check_content_type(scope)
                 message_in(message["body"])
             except MessageRejected as rejected:
                 await send_rejection(send, rejected.response)

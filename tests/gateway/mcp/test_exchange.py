@@ -133,6 +133,16 @@ async def test_an_unknown_revision_gets_the_known_ones(api_key: str):
     assert "2025-06-18" in message["error"]["data"]["supported"]
 
 
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", ""])
+async def test_another_content_type_is_told_the_right_one(api_key: str, version: str, content_type: str):
+    """As curl sends it by default."""
+    headers = {"content-type": content_type, "mcp-protocol-version": version}
+    client = await answered(Client(api_key, call("list_bookings"), **headers))
+    assert client.status == 400
+    assert "application/json" in json.loads(client.content)["error"]["data"]["suggestion"]
+
+
 async def test_an_id_of_many_digits_is_answered_by_its_id(api_key: str):
     number = 10**30
     client = await answered(Client(api_key, {"jsonrpc": "2.0", "id": number, "method": "ping"}))
