@@ -28,6 +28,8 @@ _XML = re.compile(r"(?:application|text)/(?:[\w.-]+\+)?xml")
 # Not UTF-16 or UTF-32: a declaration that can be read as ASCII is in neither.
 _XML_ENCODING = re.compile(rb"<\?xml[^>]{0,100}?\sencoding\s*=\s*[\"']((?!utf-?(?:16|32))[\w.:-]{1,40})", re.IGNORECASE)
 _OF_DOMAIN_NAMES = frozenset({"idna", "punycode"})  # Python decodes long texts in them in quadratic time
+_UTF_8 = frozenset({"utf-8", "ascii"})
+_BEYOND_ASCII = re.compile("[^\\x00-\\x7f\\ufffd]")
 _MARKS = tuple(mark for mark, _ in BYTE_ORDER_MARKS)
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _MAYBE_JSON = frozenset({"", "text/plain", "text/html", "text/javascript", "application/javascript"})
@@ -205,9 +207,20 @@ def _file(response: Response) -> dict[str, Any]:
 def _decoded(response: Response) -> str:
     """Decodes by the byte order mark, or else by the declared charset, or else as UTF-8."""
     try:
-        return response.body.decode(_encoding(response, _charset(response)), "replace")
+        encoding = _encoding(response, _charset(response))
+        return _of_utf8(response.body) if encoding in _UTF_8 else response.body.decode(encoding, "replace")
     except (LookupError, UnicodeError):  # unknown, or not a text encoding: some of those reject errors='replace'
-        return response.body.decode("utf-8", "replace")
+        return _of_utf8(response.body)
+
+
+def _of_utf8(body: bytes) -> str:
+    """The text. If it is not UTF-8 and no character of it is, it is in Windows-1252, of which ISO-8859-1 is a part: the
+    encoding of most texts that are sent without a charset, and the one that browsers assume. Otherwise single bytes are
+    wrong, and become U+FFFD."""
+    text = body.decode("utf-8", "replace")
+    if "\ufffd" not in text or "\ufffd".encode() in body or _BEYOND_ASCII.search(text):
+        return text
+    return body.decode("cp1252", "replace")
 
 
 def _encoding(response: Response, declared: str) -> str:

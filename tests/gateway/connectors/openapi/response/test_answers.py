@@ -129,6 +129,29 @@ def test_a_charset_of_domain_names_is_none_of_texts(charset: str):
     assert read(b"bcher-kva", TEXT, f"text/plain; charset={charset}").text == "bcher-kva"
 
 
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "text/plain; charset=us-ascii", "text/plain; charset=utf-8", "text/plain; charset=x"]
+)
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("naïve café – 5 €\n".encode("cp1252"), "naïve café – 5 €\n"),
+        ("Ünïcödé 静 �".encode(), "Ünïcödé 静 �"),
+        ("only � here".encode(), "only � here"),
+        ("静かな".encode() + b"\xe9 x", "静かな� x"),
+        (b"caf\xe9 \x81", "café �"),
+        (b"plain", "plain"),
+    ],
+)
+def test_a_text_that_is_not_utf_8_is_read_as_browsers_do(kind: str, body: bytes, text: str):
+    assert read(body, TEXT, kind).text == text
+
+
+def test_a_table_that_is_not_utf_8_is_read_as_browsers_do():
+    (row,) = read("name,city\nZoë,Düren\n".encode("latin-1"), LIST, "text/csv").rows or ()
+    assert row == {"name": "Zoë", "city": "Düren"}
+
+
 def test_json_of_another_charset_is_read_as_its_type_says():
     assert read('{"a": "Ö"}'.encode("latin-1"), kind="application/json; charset=iso-8859-1").record == {"a": "Ö"}
     assert read('{"a": "Ö"}'.encode(), kind="application/json; charset=no-such").record == {"a": "Ö"}
