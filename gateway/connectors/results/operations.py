@@ -40,6 +40,9 @@ def _get(arguments: Arguments, caller: Caller) -> Payload:
             return stored.text
         name, value = ("path", path) if path is not None else ("rows", rows)
         raise _not_for(stored, name, value, "startLine and endLine")
+    for name in ("startLine", "endLine"):
+        if name in arguments:
+            raise _not_for(stored, name, arguments[name], "path and rows" if isinstance(stored, StoredRows) else "path")
     if path is not None:
         return _payload(selection.pick(stored.named, path=path, rows=rows), ANY, {})
     whole = stored.rows if isinstance(stored, StoredRows) else stored.value
@@ -99,7 +102,7 @@ def _not_for(stored: Stored, parameter: str, value: Any, instead: str) -> Invali
     kind = {StoredRows: "list", StoredValue: "record", StoredText: "text"}[type(stored)]
     return InvalidArgument(
         f"The result is a {kind}, which {parameter} does not apply to.",
-        reason=f"invalid_{parameter}",
+        reason=f"invalid_{parameter}" if parameter in ("path", "rows") else "invalid_range",
         parameter=parameter,
         value=value,
         expected=instead,

@@ -325,15 +325,17 @@ def test_some_lines_of_a_text_carry_the_handle_to_all_of_it(doors: Doors):
 
 
 @pytest.mark.parametrize(
-    ("made_by", "operation", "more"),
+    ("made_by", "more", "suggestion"),
     [
-        (("read_document", {"id": "sync-2026-11.log"}), "result_get", {"rows": "5"}),
+        (("read_document", {"id": "sync-2026-11.log"}), {"rows": "5"}, "Leave rows out; use startLine and endLine."),
+        (("list_bookings", {}), {"startLine": 5}, "Leave startLine out; use path and rows."),
+        (("get_booking", {"id": 43000003}), {"endLine": 5}, "Leave endLine out; use path."),
     ],
 )
-def test_a_question_of_the_wrong_kind_repeats_what_was_asked(doors: Doors, made_by: Any, operation: str, more: Any):
-    error = doors.mcp(operation, {"handle": handle_of(doors.mcp(*made_by)), **more})["error"]
+def test_a_question_of_the_wrong_kind_repeats_what_was_asked(doors: Doors, made_by: Any, more: Any, suggestion: str):
+    error = doors.mcp("result_get", {"handle": handle_of(doors.mcp(*made_by)), **more})["error"]
     assert {error["data"]["parameter"]: error["data"]["value"]} == more
-    assert error["data"]["suggestion"] == "Leave rows out; use startLine and endLine."
+    assert error["data"]["suggestion"] == suggestion
 
 
 def test_a_search_has_one_total_however_many_hits_it_sends(doors: Doors):
