@@ -112,6 +112,8 @@ def _matches(path: str, text: str, find: Find, most: int) -> Iterator[dict[str, 
     """Yields a row for each line where a match begins."""
     line, position, shown = 1, 0, 0
     for start, end in find(text):
+        if start == len(text) and text[-1:] in ("", "\n"):  # ^ and $ also match behind the last line
+            return
         line += text.count("\n", position, start)
         position = start
         if line == shown:

@@ -62,3 +62,13 @@ def test_an_expression_matches_lines_that_end_as_on_windows(ask: Ask, tmp_path: 
     at = place(tmp_path, **{"a.txt": "first end\r\n\r\nlast end"})
     found = ask({"operation": "grep", "pattern": pattern, "isRegex": True}, at=at)["results"]["matches"]
     assert [row["startLine"] for row in found] == lines
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [("^", [("a.txt", 1), ("a.txt", 2), ("a.txt", 3), ("b.txt", 1)]), ("^$", [("a.txt", 2)]), (r"\Z", [("b.txt", 1)])],
+)
+def test_no_line_is_found_behind_the_last_one(ask: Ask, tmp_path: Path, pattern: str, found: list[tuple[str, int]]):
+    at = place(tmp_path, **{"a.txt": "first\n\nthird\n", "b.txt": "only", "c.txt": ""})
+    rows = ask({"operation": "grep", "pattern": pattern, "isRegex": True}, at=at)["results"]["matches"]
+    assert [(row["path"], row["startLine"]) for row in rows] == found
