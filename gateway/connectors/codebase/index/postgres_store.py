@@ -176,8 +176,10 @@ class PostgresStore:
         return "".join(value for (value,) in self._rows("SELECT value FROM facts WHERE name = %s", (name,)))
 
     def paths(self) -> list[str]:
-        rows = self._rows("SELECT path FROM files WHERE %(all)s OR id = ANY(%(chosen)s) ORDER BY path", self._among())
-        return [os.fsdecode(path) for (path,) in rows]
+        rows = self._rows("SELECT path FROM files WHERE %(all)s OR id = ANY(%(chosen)s)", self._among())
+        return sorted(
+            os.fsdecode(path) for (path,) in rows
+        )  # bytes that are not UTF-8 have another order in the database
 
     def choose(self, holds: Callable[[str], bool]) -> None:
         rows = self._rows("SELECT id, path FROM files")
@@ -200,9 +202,9 @@ class PostgresStore:
         )
         statement = sql.SQL(
             "SELECT path FROM grams JOIN files ON id = file_id WHERE CASE octet_length(signature) {} END"
-            " AND (%(all)s OR id = ANY(%(chosen)s)) ORDER BY path"
+            " AND (%(all)s OR id = ANY(%(chosen)s))"
         ).format(bits)
-        return [os.fsdecode(path) for (path,) in self._database.execute(statement, self._among())]
+        return sorted(os.fsdecode(path) for (path,) in self._database.execute(statement, self._among()))
 
     def file_counts(self, terms: Sequence[str]) -> dict[str, int]:
         postings, _ = searched(dict.fromkeys(terms, 1.0))

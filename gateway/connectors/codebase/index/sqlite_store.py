@@ -199,8 +199,10 @@ class SqliteStore:
 
     def paths(self) -> list[str]:
         condition = self._among("id")
-        rows = self._database.execute(f"SELECT path FROM files WHERE true{condition} ORDER BY path")  # noqa: S608
-        return [os.fsdecode(path) for (path,) in rows]
+        rows = self._database.execute(f"SELECT path FROM files WHERE true{condition}")  # noqa: S608
+        return sorted(
+            os.fsdecode(path) for (path,) in rows
+        )  # bytes that are not UTF-8 have another order in the database
 
     def choose(self, holds: Callable[[str], bool]) -> None:
         rows = self._database.execute("SELECT id, path FROM files").fetchall()

@@ -12,11 +12,21 @@ from gateway.connectors.codebase.index.index_place import SqlitePlace
 from gateway.connectors.codebase.place import ProjectPlace
 from gateway.connectors.codebase.query.file_names import named, written
 from tests.gateway.connectors.codebase import repositories
+from tests.gateway.connectors.codebase.conftest import NewPlace
+from tests.gateway.connectors.codebase.indexes import put, text_files
 from tests.gateway.connectors.codebase.query.conftest import Ask, indexed
 from tests.gateway.connectors.codebase.query.test_continuation import followed
 
-LATIN = (b"caf\xe8.py", b"caf\xe9.py", b"na\xefve/part.py")
-PLAIN = (b"a.py", b"cag.py", b'"q\\351.py"', "é.py".encode())
+LATIN = (b"caf\xe8.py", b"caf\xe9.py", b"na\xefve/part.py", b"\xe3.py", b"\xff.py")
+PLAIN = (
+    b"a.py",
+    b"cag.py",
+    b'"q\\351.py"',
+    "é.py".encode(),
+    "草.py".encode(),
+    "\U0001f600.py".encode(),
+    "\uff21.py".encode(),
+)
 
 
 @pytest.fixture
@@ -38,6 +48,18 @@ def at(request: pytest.FixtureRequest, work: Path, tmp_path: Path) -> ProjectPla
     if request.param == "indexed":
         return indexed(work, tmp_path / "index.sqlite3")
     return ProjectPlace(work, SqlitePlace(tmp_path / "none"), is_indexed=False)
+
+
+def test_a_stored_index_continues_after_any_name(ask: Ask, work: Path, new_place: NewPlace):
+    index = new_place()
+    with index.writing() as store:
+        assert store is not None
+        put(store, {each.path: each.content for each in text_files(work)})
+    at = ProjectPlace(work, index, is_indexed=True)
+    for query in ({"operation": "listFiles"}, {"operation": "grep", "pattern": "return"}):
+        whole = followed(ask, query, at)
+        assert len(whole) >= len(LATIN) + len(PLAIN)
+        assert followed(ask, {**query, "limit": 1}, at) == whole
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
