@@ -177,9 +177,8 @@ class PostgresStore:
 
     def paths(self) -> list[str]:
         rows = self._rows("SELECT path FROM files WHERE %(all)s OR id = ANY(%(chosen)s)", self._among())
-        return sorted(
-            os.fsdecode(path) for (path,) in rows
-        )  # bytes that are not UTF-8 have another order in the database
+        # Sorted here: the order of the database differs for names that are not UTF-8.
+        return sorted(os.fsdecode(path) for (path,) in rows)
 
     def choose(self, holds: Callable[[str], bool]) -> None:
         rows = self._rows("SELECT id, path FROM files")

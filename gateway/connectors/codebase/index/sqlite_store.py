@@ -200,9 +200,8 @@ class SqliteStore:
     def paths(self) -> list[str]:
         condition = self._among("id")
         rows = self._database.execute(f"SELECT path FROM files WHERE true{condition}")  # noqa: S608
-        return sorted(
-            os.fsdecode(path) for (path,) in rows
-        )  # bytes that are not UTF-8 have another order in the database
+        # Sorted here: the order of the database differs for names that are not UTF-8.
+        return sorted(os.fsdecode(path) for (path,) in rows)
 
     def choose(self, holds: Callable[[str], bool]) -> None:
         rows = self._database.execute("SELECT id, path FROM files").fetchall()

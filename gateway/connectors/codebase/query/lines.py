@@ -82,10 +82,10 @@ def _lines(
             slow.append(path)
         following = found[offset:]
         if len(rows) + len(following) > limit:
-            following_rows = rows or following[:limit]
+            answered = rows or following[:limit]
             next_query = _continued(query, last, offset if rows else offset + limit)
             left_out = " ".join(_too_slow(slow))
-            return QueryResult(MATCHES, following_rows, read, has_more=True, left_out=left_out, next_query=next_query)
+            return QueryResult(MATCHES, answered, read, has_more=True, left_out=left_out, next_query=next_query)
         rows, last, offset = [*rows, *following], path, max(0, offset - len(found))
     return QueryResult(MATCHES, rows, read, left_out=" ".join(_too_slow(slow)))
 
@@ -110,15 +110,15 @@ def _continued(query: Mapping[str, Any], last: str, offset: int) -> dict[str, An
 
 def _matches(path: str, text: str, find: Find, most: int) -> Iterator[dict[str, Any]]:
     """Yields a row for each line where a match begins."""
-    line, position, shown = 1, 0, 0
+    line, position, previous = 1, 0, 0
     for start, end in find(text):
         if start == len(text) and text[-1:] in ("", "\n"):  # ^ and $ also match behind the last line
             return
         line += text.count("\n", position, start)
         position = start
-        if line == shown:
+        if line == previous:
             continue
-        shown = line
+        previous = line
         last = min(line + text.count("\n", start, max(start, end - 1)), line + MOST_LINES - 1)
         yield match(path, line, last, _excerpt(text, start, last - line + 1))
         most -= 1
@@ -129,8 +129,8 @@ def _matches(path: str, text: str, find: Find, most: int) -> Iterator[dict[str, 
 def _excerpt(text: str, position: int, lines: int) -> str:
     begin = text.rfind("\n", 0, position) + 1
     first = _first_shown(text, begin, position)
-    shown = text[first : (LONGEST_LINE + 1) * lines + position].split("\n")[:lines]
-    return ("…" if first > begin else "") + "\n".join(_clipped(each.rstrip("\r")) for each in shown)
+    shown_lines = text[first : (LONGEST_LINE + 1) * lines + position].split("\n")[:lines]
+    return ("…" if first > begin else "") + "\n".join(_clipped(each.rstrip("\r")) for each in shown_lines)
 
 
 def _first_shown(text: str, begin: int, position: int) -> int:
