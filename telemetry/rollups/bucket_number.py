@@ -13,5 +13,6 @@ class BucketNumber(Func):
         super().__init__(*expressions, start=start, seconds=seconds)
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        template = "(CAST(strftime('%%%%s', %(expressions)s) AS INTEGER) - %(start)d) / %(seconds)d"
+        # The text up to whole seconds: SQLite rounds 12:00:59.9996 up, into the next bucket.
+        template = "(CAST(strftime('%%%%s', substr(%(expressions)s, 1, 19)) AS INTEGER) - %(start)d) / %(seconds)d"
         return super().as_sql(compiler, connection, template=template, **context)

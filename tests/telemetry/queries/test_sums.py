@@ -195,3 +195,11 @@ def test_days_of_calls_are_read_from_rollups_alone(values, django_assert_max_num
     with django_assert_max_num_queries(6) as seen:
         assert queries.totals(span, Selection.of(values)).calls == 50
     assert not [query for query in seen.captured_queries if "telemetry_telemetryrecord" in query["sql"]]
+
+
+def test_a_call_at_the_very_end_of_an_interval_is_in_that_interval():
+    stored(a_call(at=NOON - timedelta(microseconds=1)), a_call(at=NOON))
+    for until, counts in ((NOON, [0, 1]), (NOON + timedelta(minutes=1), [0, 1, 1])):
+        for selection in (Selection(), Selection(min_ms=1)):  # the second one is read from the calls
+            series = queries.series(Span(NOON - timedelta(minutes=2), until, timedelta(minutes=1)), selection)
+            assert [bucket.figures.calls for bucket in series.buckets] == counts

@@ -39,6 +39,16 @@ def test_a_bucket_that_has_not_ended_is_not_built():
     assert list(StaleBucket.objects.values_list("level", flat=True)) == [Level.HOUR]
 
 
+def test_a_call_at_the_very_end_of_a_bucket_is_in_its_own_bucket():
+    """SQLite rounds times to milliseconds, so this call would fall into the next minute, hour and day."""
+    midnight = NOON + timedelta(hours=12)
+    stored(a_call(at=midnight - timedelta(microseconds=1)), a_call(at=midnight))
+    build_stale(now=LATER)
+    for level in Level:
+        starts = list(Rollup.objects.filter(level=level, scope="all").order_by("start").values_list("start", "calls"))
+        assert starts == [(midnight - timedelta(seconds=level), 1), (midnight, 1)]
+
+
 def test_a_late_call_is_added_to_each_level():
     stored(a_call(at=NOON, estimated_tokens=900))
     build_stale(now=LATER)
