@@ -184,7 +184,9 @@ def _heading(address: Address, column: TableColumn, order: Order) -> Heading:
 def _sorted(
     rows: Sequence[Sequence[Cell]], value: Callable[[Sequence[Cell]], Any], *, is_descending: bool
 ) -> tuple[tuple[Cell, ...], ...]:
-    """The rows in order. Those without a figure come last in both orders."""
+    """The rows in order. Those without a figure come last in both orders. In a column of figures, a word such as "new"
+    counts as larger than any figure."""
     known = [row for row in rows if value(row) not in (None, "")]
     unknown = [row for row in rows if value(row) in (None, "")]
-    return tuple(map(tuple, (*sorted(known, key=value, reverse=is_descending), *unknown)))
+    ordered = sorted(known, key=lambda row: (isinstance(value(row), str), value(row)), reverse=is_descending)
+    return tuple(map(tuple, (*ordered, *unknown)))

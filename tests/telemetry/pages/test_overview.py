@@ -72,6 +72,18 @@ def test_the_parts_of_the_charts_add_up_to_the_calls(staff):
     assert {value for value in means["lines"][1]["values"] if value is not None} == {2.0}
 
 
+@pytest.mark.parametrize(
+    ("sort", "names"), [("-change", ["fresh", "acme_get_order"]), ("change", ["acme_get_order", "fresh"])]
+)
+def test_tools_are_sorted_by_change_even_if_one_of_them_is_new(staff, sort, names):
+    now = timezone.now()
+    stored(*(an_answer(now - timedelta(minutes=minutes), request_id=f"a{minutes}") for minutes in (2, 62)))
+    stored(an_answer(now - timedelta(minutes=3), request_id="b", operation="fresh"))
+    assert "new" in page(staff, f"range=1h&sort={sort}")
+    exported = b"".join(staff.get(f"{OVERVIEW}?range=1h&sort={sort}&export=json").streaming_content)
+    assert [row["tool"] for row in json.loads(exported)] == names
+
+
 def test_changes_are_marks_on_the_charts_and_a_list_below(staff):
     the_story()
     at = timezone.now() - timedelta(minutes=13)

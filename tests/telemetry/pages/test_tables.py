@@ -31,6 +31,14 @@ def test_rows_are_sorted_by_values_and_those_without_come_last():
     assert shown("sort=nosuch") == ["c", "b", "a"]
 
 
+def test_words_among_figures_count_as_larger_than_any_figure():
+    address = Address.of(RequestFactory().get("/telemetry/x/"))
+    rows = [*ROWS, (Cell("d"), Cell("new"))]
+    for sort, names in (("-n", ["d", "c", "b", "a"]), ("n", ["b", "c", "d", "a"])):
+        made = table(address, key="x", title="X", columns=COLUMNS, rows=rows, sort=sort)
+        assert [row[0].text for row in made.rows] == names
+
+
 def long_table(query: str = "", *, rows: int = 120, **options: bool) -> Table:
     address = Address.of(RequestFactory().get(f"/telemetry/x/?{query}"))
     many = [(Cell(f"{n:03}"), Cell(f"{n}", value=n)) for n in range(rows)]
