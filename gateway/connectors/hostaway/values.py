@@ -56,8 +56,9 @@ def first_time(upstream: Mapping[str, Any], names: Iterable[str]) -> datetime | 
 
 
 def moment(value: Any) -> datetime | None:
+    """The time in UTC. None if it is outside the years 1 to 9999 there, because no database could store it."""
     try:
         time = datetime.fromisoformat(str(value))
-    except ValueError:
+        return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         return None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -52,6 +52,7 @@ def test_columns_are_read_from_upstreams_names():
 ODD: list[Any] = [
     None, "", "nothing", "NaN", "nan", "Infinity", "-inf", "1e400", "0000-00-00", "2026-13-40", -1, 0, 1.5, 1e30,
     10**12, True, [], [1], {}, {"a": 1}, "x" * 5000, "a\0b", "😀", "１２",
+    "0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00",
 ]  # fmt: skip
 
 
