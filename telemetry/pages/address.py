@@ -65,8 +65,9 @@ class CallFilter:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`range` is a key of RANGES; "" if `since` and `until` were given. `problems`: a sentence for each parameter that
-    was not understood and is ignored. `subject`: the value that the page is about, such as one tool."""
+    """`range` is a key of RANGES; "" if `since` and `until` were given, or for links without a time. `problems`: a
+    sentence for each parameter that was not understood and is ignored. `subject`: the value that the page is about,
+    such as one tool."""
 
     path: str
     now: datetime
@@ -222,7 +223,8 @@ class Address:
     def to(self, name: str, *arguments: str, **chosen: str) -> str:
         """A link to another of these pages, with the same time, zone and filters, and `chosen` as further filters. A
         link to a page about one object (`arguments`) drops the filter for that kind of object. A link from such a page
-        to the list of calls has that filter. "" if there is no such page."""
+        to the list of calls has that filter. Links to pages with figures name the range even if nobody chose it,
+        because their own default may be another. "" if there is no such page."""
         try:
             path = reverse(f"telemetry:{name}", args=arguments)
         except NoReverseMatch:
@@ -232,7 +234,8 @@ class Address:
         own = {SUBJECTS[name]} if arguments and name in SUBJECTS else set()
         kept = tuple(each for each in self.filters if each.dimension not in own)
         others = {key: value for key, value in self.others.items() if key in KEPT}
-        return replace(self, filters=kept, others=others).filtered_by(path=path, **chosen)
+        named = self.chosen | {"range"} if self.range and name in (*SUBJECTS, "calls") else self.chosen
+        return replace(self, filters=kept, others=others, chosen=named).filtered_by(path=path, **chosen)
 
     def at(self, since: datetime, until: datetime) -> "Address":
         """The same address for another time."""
@@ -247,7 +250,12 @@ class Address:
     @property
     def timeless(self) -> "Address":
         """The address without a time, for links to which a script or a table adds one."""
-        return replace(self, since=None, until=None, chosen=self.chosen - {"range", "refresh"})
+        return replace(self, range="", since=None, until=None, chosen=self.chosen - {"range", "refresh"})
+
+    @property
+    def with_chosen_range(self) -> "Address":
+        """The address for links from a page that shows nothing about its range: they name it only if it was chosen."""
+        return self if "range" in self.chosen else replace(self, range="")
 
     @property
     def fixed(self) -> "Address":

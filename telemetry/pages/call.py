@@ -113,6 +113,7 @@ def title(call: Measurement) -> str:
 
 def _facts(address: Address, call: Measurement) -> Sequence[Fact]:
     """The known facts; empty ones are left out."""
+    address = address.with_chosen_range
     client = f"{call.client} {call.client_version}".strip()
     found = [
         Fact("Tool", call.operation, address.to("tool", call.operation) if call.operation else ""),

@@ -56,7 +56,7 @@ def _said(text: str, found: list[SearchMatch]) -> str:
 
 
 def _found(text: str, address: Address) -> list[SearchMatch]:
-    plain = Address(path=address.path, now=address.now, zone=address.zone, chosen=address.chosen & {"tz"})
+    plain = Address(path=address.path, now=address.now, range="", zone=address.zone, chosen=address.chosen & {"tz"})
     if TelemetryRecord.objects.filter(request_id=text).exists():
         return [SearchMatch("Request", text, plain.to("call", text))]
     known: Mapping[str, Iterable[str]] = {

@@ -88,7 +88,7 @@ def check(request: HttpRequest, address: Address, name: str) -> HttpResponseBase
     probe = probe_of(answer)
     say = messages.success if probe.is_ok else messages.error
     say(request, f"Checked {name}: {probe_words(probe)}")
-    return HttpResponseRedirect(address.to("upstream", name))
+    return HttpResponseRedirect(address.with_chosen_range.to("upstream", name))
 
 
 def probe_words(probe: ProbeReport) -> str:

@@ -43,6 +43,17 @@ def test_what_was_not_chosen_is_not_in_a_link():
     assert address().length == timedelta(hours=24)
 
 
+def test_links_to_figures_name_the_range_because_pages_have_different_defaults():
+    assert address().to("calls", tool="a") == "/telemetry/calls/?range=24h&tool=a"
+    assert address().to("tool", "a") == "/telemetry/tools/a/?range=24h"
+    assert address().with_chosen_range.to("tool", "a") == "/telemetry/tools/a/"
+    assert address().timeless.to("calls") == "/telemetry/calls/"
+    assert address("range=6h").with_chosen_range.to("tool", "a") == "/telemetry/tools/a/?range=6h"
+    assert address().to("now") == "/telemetry/", "each item of the menu begins with its own range"
+    span = "from=2026-11-22T12:00:00Z&to=2026-11-22T13:00:00Z"
+    assert address(span).to("calls") == f"/telemetry/calls/?{span}"
+
+
 def test_a_shared_link_shows_the_same_times_in_the_same_zone():
     here = address("range=1h", tz="Europe/Berlin")
     fixed = dict(parameters(here.fixed.link()))

@@ -72,6 +72,19 @@ def test_the_parts_of_the_charts_add_up_to_the_calls(staff):
     assert {value for value in means["lines"][1]["values"] if value is not None} == {2.0}
 
 
+def test_the_calls_behind_a_figure_are_as_many_as_it_says(staff):
+    """The list of calls alone opens with one hour, the overview with a day."""
+    now = timezone.now()
+    stored(*(an_answer(now - timedelta(hours=hours), request_id=f"a{hours}") for hours in (0, 2, 4, 20)))
+    stored(an_answer(now - timedelta(days=3), request_id="old"))
+    text = page(staff, "")
+    assert tiles(text)["Calls"].startswith("4")
+    link = re.search(r'<div class="tile">.*?href="([^"]*)"', text, re.S)[1]
+    assert "4 calls in 24 hours" in staff.get(link).content.decode()
+    tool = re.search(r'href="(/telemetry/tools/acme_get_order/[^"]*)"', text)[1]
+    assert "4 calls" in staff.get(tool).content.decode()
+
+
 @pytest.mark.parametrize(
     ("sort", "names"), [("-change", ["fresh", "acme_get_order"]), ("change", ["acme_get_order", "fresh"])]
 )
