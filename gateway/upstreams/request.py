@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from context_protection.core import json_values
 from gateway.upstreams import json_depth
 
 T = TypeVar("T")
@@ -70,8 +71,8 @@ class Response:
         return {"asOf": as_of, **({"stale": True} if self.stale else {})}
 
     def json(self) -> Any:
-        """Raises orjson.JSONDecodeError, and UpstreamGarbled for data that is nested too deeply."""
-        return json_depth.loads(self.body)
+        """Parsed by `json_values.loads`. Raises ValueError for invalid JSON, UpstreamGarbled for too deep nesting."""
+        return json_depth.loads(self.body, json_values.loads)
 
 
 Read = Callable[[Response], Awaitable[T]]

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
-import orjson
-
+from context_protection.core import json_values
 from context_protection.core.json_values import is_within
 from gateway.upstreams import json_depth
 from gateway.upstreams.errors import UpstreamGarbled, UpstreamRefused
@@ -106,7 +105,7 @@ class HostawayClient:
         response = await self.upstream.fetch(Request("GET", self.base_url + path))
         try:
             envelope = read(response)
-        except orjson.JSONDecodeError:
+        except ValueError:
             raise garbled("an answer that is not JSON") from None
         if not isinstance(envelope, dict) or "status" not in envelope:
             raise garbled("an answer without its envelope")
@@ -122,7 +121,7 @@ def _json_of_page(response: Response) -> Any:
     try:
         return response.json()
     except UpstreamGarbled:
-        return orjson.loads(json_depth.cut(response.body))
+        return json_values.loads(json_depth.cut(response.body))
 
 
 def _id(row: Any) -> int | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
+from context_protection.core import json_values
 from gateway.connectors.nsip import answers
 from gateway.connectors.nsip.needed_request import RequestNeeded
 from gateway.upstreams import json_depth
@@ -155,4 +156,4 @@ class _ReadAnswer(Generic[T]):
 
 def _body(response: Response) -> Any:
     """Raises ValueError for invalid JSON, and UpstreamGarbled for JSON too deeply nested to be traversed."""
-    return json_depth.loads(response.body, levels=answers.DEEPEST)
+    return json_depth.loads(response.body, json_values.loads, answers.DEEPEST)

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote_plus, urlencode
 
-import orjson
-
 from gateway.upstreams.connections import ClientPlace, Connection
 from gateway.upstreams.errors import UpstreamError, UpstreamGarbled, UpstreamRefused, UpstreamUnavailable
 from gateway.upstreams.quota import seconds_to_wait, whole_seconds
@@ -231,7 +229,7 @@ def _document(response: Response) -> Mapping[str, Any]:
     """The JSON object of an answer, unwrapped from {"status", "result": {…}} if needed; empty for anything else."""
     try:
         document = response.json()
-    except orjson.JSONDecodeError:
+    except ValueError:
         return {}
     if isinstance(document, dict) and "access_token" not in document and isinstance(document.get("result"), dict):
         document = document["result"]

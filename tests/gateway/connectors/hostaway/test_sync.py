@@ -1,5 +1,6 @@
 """The copy of a live account: complete, kept up to date, and never the worse for what goes wrong on the way."""
 
+import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from io import StringIO
@@ -154,6 +155,24 @@ def test_rows_that_are_no_objects_with_an_id_are_counted_and_the_others_are_stor
     run()
     assert set(Listing.objects.values_list("id", flat=True)) == {1, 2}
     assert state("listings").refused_rows == len(odd)
+
+
+@pytest.mark.parametrize("odd", [rb'"cut \ud83d"', b"123456789012345678901", b"NaN"])
+def test_a_value_that_few_parsers_read_stops_no_sync(upstream: Hostaway, run: Sync, odd: bytes):
+    """Programs that truncate texts by UTF-16 units send half of an emoji, which is valid in JSON's escapes."""
+    marked = min(upstream.reservations)
+    upstream.reservations[marked]["guestNote"] = "here"
+    complete = upstream._list
+
+    def with_odd_value(rows: Any, query: Any) -> Any:
+        status, document = complete(rows, query)
+        return status, json.dumps(document).encode().replace(b'"here"', odd)
+
+    upstream._list = with_odd_value  # type: ignore[method-assign]
+    assert run() is SyncResult.DONE
+    assert stored(Booking).keys() == upstream.reservations.keys()
+    note = stored(Booking)[marked]["guestNote"]
+    assert note == odd.decode().replace(r"\ud83d", "?").strip('"'), "no digit is lost"
 
 
 # -- What has changed -------------------------------------------------------------------------------

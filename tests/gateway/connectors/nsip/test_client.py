@@ -159,6 +159,12 @@ async def test_what_is_no_answer_is_an_error_with_status_200_too(nsip, mode, met
     assert (data["parameter"], data["value"]) == ("method", method)
 
 
+async def test_half_an_emoji_in_a_text_is_replaced_and_the_rest_is_read(nsip):
+    nsip.details[RAM] = {"flockCount": "half an emoji: \ud83d", "number": 123456789012345678901}
+    raw = (await api_of(nsip).ask(NSIPClient.get_animal_details, RAM)).value.raw_data["data"]
+    assert (raw["flockCount"], raw["number"]) == ("half an emoji: ?", "123456789012345678901")
+
+
 ODD = [
     b"null", b"7", b'"text"', b"[]", b"{}", b"[null]", b'{"data": null}', b'{"data": []}', b'{"data": {}}',
     b'{"success": true, "data": {"searchResultViewModel": {"lpnId": ""}}}', b'{"records": null}', b'{"records": [{}]}',
