@@ -68,7 +68,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Chart:
     """`kind`: bars (stacked) or lines. `limit`: a dashed line at this value. `empty`: why there is nothing to draw.
-    `calls`: the address of the calls behind it, without a time; "" if the page does not exist."""
+    `calls`: the address of the calls behind it, without a time; "" if the page does not exist. `span`: whole intervals.
+    `within`: the range of the page, which may begin or end inside an interval; calls outside it are in no figure."""
 
     key: str
     title: str
@@ -78,6 +79,7 @@ class Chart:
     starts: tuple[datetime, ...]
     step: timedelta
     span: tuple[datetime, datetime]
+    within: tuple[datetime, datetime]
     marks: tuple[Mark, ...] = ()
     caption: str = ""
     limit: float | None = None
@@ -135,6 +137,7 @@ class Chart:
             "limitLabel": self.limit_label,
             "step": self.step.total_seconds() * 1000,
             "span": [_ms(moment) for moment in self.span],
+            "within": [_ms(moment) for moment in self.within],
             "starts": [_ms(start) for start in self.starts],
             "times": self.times,
             "ticks": [(_ms(at), text) for at, text in ticks(*self.span)],
@@ -163,8 +166,9 @@ class Chart:
         if not self.calls:
             return ""
         joint = "&" if "?" in self.calls else "?"
-        start = self.starts[n]
-        return f"{self.calls}{joint}from={written(start)}&to={written(start + self.step)}"
+        start, end = self.starts[n], self.starts[n] + self.step
+        since, until = max(start, self.within[0]), min(end, self.within[1])
+        return f"{self.calls}{joint}from={written(since)}&to={written(until)}"
 
 
 def chart(
@@ -196,6 +200,7 @@ def chart(
         starts=tuple(starts),
         step=step,
         span=(min(since, *starts[:1]), max(until, *(start + step for start in starts[-1:]))),
+        within=(since, until),
         marks=tuple(marks),
         zoom=address.timeless.link(),
         empty=empty or why_empty(lines, kind),

@@ -112,6 +112,21 @@ def test_a_chart_is_read_and_zoomed_with_keys(chromium: Browser, sluice: Sluice)
         assert complaints == []
 
 
+def test_the_calls_of_the_last_interval_end_with_the_range(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(f"{OVERVIEW}?range=15m")
+        until = page.evaluate("JSON.parse(document.querySelector('#chart-data-outcomes').textContent).within[1]")
+        page.locator("#plot-outcomes").focus()
+        page.keyboard.press("ArrowLeft")
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        opened = urlsplit(page.url)
+        assert opened.path == "/telemetry/calls/"
+        assert _ms(page, parse_qs(opened.query)["to"][0]) == until
+        assert complaints == []
+
+
 def test_a_drag_over_a_chart_zooms(chromium: Browser, sluice: Sluice) -> None:
     with window(chromium, sluice) as (page, complaints):
         use_login(page, sluice)

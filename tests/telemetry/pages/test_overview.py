@@ -85,6 +85,22 @@ def test_the_calls_behind_a_figure_are_as_many_as_it_says(staff):
     assert "4 calls" in staff.get(tool).content.decode()
 
 
+def test_the_calls_behind_the_first_and_last_interval_are_those_of_the_range(staff):
+    """A range can begin and end inside an interval, here one of five minutes."""
+    minutes = {2: "before", 4: "first", 6: "second", 121: "last", 123: "after"}
+    noon = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=6)
+    stored(*(an_answer(noon + timedelta(minutes=at), request_id=name) for at, name in minutes.items()))
+    since, until = (written(noon + timedelta(minutes=at)) for at in (3, 122))
+    text = page(staff, f"from={since}&to={until}")
+    table = re.search(r'id="chart-outcomes-table">.*?</details>', text, re.S)[0]
+    links = re.findall(r'<th scope="row"><a href="([^"]*)"', table)
+    assert chart(text, "outcomes")["lines"][0]["values"] == [1, 1, *[0] * 22, 1]
+    for link, name in ((links[0], "first"), (links[1], "second"), (links[-1], "last")):
+        listed = staff.get(link).content.decode()
+        assert "1 call from" in listed
+        assert f"/telemetry/calls/{name}/" in listed
+
+
 @pytest.mark.parametrize(
     ("sort", "names"), [("-change", ["fresh", "acme_get_order"]), ("change", ["acme_get_order", "fresh"])]
 )

@@ -196,6 +196,11 @@
     return { from: source.starts[from], to: source.starts[to] + source.step };
   }
 
+  /** The part of these times that is in the range of the page, and so in the figures. */
+  function within({ within: [since, until] }, { from, to }) {
+    return { from: Math.max(from, since), to: Math.min(to, until) };
+  }
+
   function go(address, { from, to }) {
     if (!address) return;
     const url = new URL(address, location.href);
@@ -235,7 +240,8 @@
       start = null;
       chart.selection = null;
       plot.focus({ preventScroll: true });
-      go(isDrag ? chart.source.zoom : chart.source.calls, span);
+      if (isDrag) go(chart.source.zoom, span);
+      else go(chart.source.calls, within(chart.source, span));
     });
   }
 
@@ -263,7 +269,7 @@
         chart.update("none");
         readOut(chart, plot);
       } else if (plot.at !== undefined && event.key === "Enter") {
-        go(chart.source.calls, times(chart.source, first, plot.at));
+        go(chart.source.calls, within(chart.source, times(chart.source, first, plot.at)));
       } else if (plot.at !== undefined && event.key.toLowerCase() === "z" && !event.ctrlKey && !event.metaKey) {
         go(chart.source.zoom, times(chart.source, first, plot.at));
       }
