@@ -8,12 +8,14 @@ from typing import Any, cast
 
 from asgiref.sync import sync_to_async
 from django.http import HttpRequest, StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
 from telemetry.pages.tables import Table
 
 FORMS = ("csv", "json")
 READ_AT_ONCE = 500  # lines that are sent together
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet treats a cell that begins with one of these as a formula
+SEPARATORS = str.maketrans("/\\", "--")  # names of keys may contain them, names of files may not
 
 
 def wanted(request: HttpRequest) -> str:
@@ -31,7 +33,8 @@ def stream(keys: Sequence[str], rows: Iterable[Sequence[Any]], form: str, name: 
     """Rows as a file `name`.csv or `name`.json, with raw values instead of formatted texts."""
     lines = csv_lines(keys, rows) if form == "csv" else json_lines(keys, rows)
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/json"
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"', "Cache-Control": "no-store"}
+    file = name.translate(SEPARATORS) + f".{form}"
+    headers = {"Content-Disposition": str(content_disposition_header(True, file)), "Cache-Control": "no-store"}
     return StreamedFile(lines, content_type=kind, headers=headers)
 
 

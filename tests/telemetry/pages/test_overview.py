@@ -6,6 +6,7 @@ import io
 import json
 import re
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 from django.utils import timezone
@@ -174,6 +175,20 @@ def test_a_spreadsheet_does_not_compute_what_a_client_sent(staff):
     exported = b"".join(staff.get(f"{OVERVIEW}?range=1h&by=key&export=csv").streaming_content).decode()
     assert "'=HYPERLINK(1)" in exported
     assert "'-1+2" in exported
+
+
+@pytest.mark.parametrize(
+    ("key", "file"),
+    [
+        ("desk", 'filename="caller-desk.csv"'),
+        ("отчёты", "filename*=utf-8''caller-%D0%BE%D1%82%D1%87%D1%91%D1%82%D1%8B.csv"),
+        ('a "b"/c', 'filename="caller-a \\"b\\"-c.csv"'),
+    ],
+)
+def test_an_export_is_a_file_whatever_the_name_of_the_key(staff, key, file):
+    stored(a_call(at=timezone.now(), caller=key))
+    response = staff.get(f"/telemetry/callers/{quote(key)}/?range=1h&export=csv")
+    assert response["Content-Disposition"] == f"attachment; {file}"
 
 
 def test_exports_are_those_of_the_exact_times_of_the_page(staff):
