@@ -81,11 +81,12 @@ SOURCES = {
 }
 
 
-def form(given: Arguments) -> dict[str, Any]:
+def form(given: Arguments, *, page_size: int) -> dict[str, Any]:
     """Converts the client's own arguments (`page`, `page_size`, `summarize`) to those for the form of the answer
     (`pages`, `limit`, `fields`). A page requested by its number may use the hard cap, so that it contains all of its
-    rows."""
-    limit = {"limit": given["page_size"]} if "page_size" in given else {}
+    rows. Its size does not depend on what ops have set, since the next number would then skip rows. `page_size`: the
+    default."""
+    limit = {"limit": given.get("page_size", page_size)} if {"page", "page_size"} & given.keys() else {}
     page = {"pages": "1"} if "page" in given else {}
     return {**page, **limit, **({"fields": "all"} if given.get("summarize") is False else {})}
 
@@ -103,12 +104,6 @@ def lpn(arguments: Arguments, name: str) -> str:
         expected=f"a printable text of at least {SHORTEST_LPN} characters",
         suggestion=find_lpn(name),
     )
-
-
-def first_row(arguments: Arguments) -> int:
-    """The row, from 0, at which a list begins."""
-    page: int = arguments.get("page", 0)
-    return page * int(arguments["page_size"])
 
 
 def search_question(arguments: Arguments) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from context_protection.configuration.policies import policy_in_call
@@ -127,7 +128,7 @@ def _record_of(answer: NsipAnswer[Any], value: dict[str, Any], shape: Shape) -> 
 
 
 def _rows(read: sources.Read, arguments: Arguments, shape: Shape) -> Payload:
-    pages = sources.NsipPages(read, inputs.first_row(arguments), arguments.get("page"))
+    pages = sources.NsipPages(read, arguments.get("page"), arguments["page_size"])
     return PagedRows(pages, shape)
 
 
@@ -259,8 +260,9 @@ def _list(
     page_size: int,
     **more: Any,
 ) -> Operation:
+    settings = {"default_page_size": page_size}
     return _operation(
-        Kind.LIST, name, title, description, fetch, shape, parameters, {"default_page_size": page_size}, **more
+        Kind.LIST, name, title, description, fetch, shape, parameters, settings, page_size=page_size, **more
     )
 
 
@@ -273,6 +275,8 @@ def _operation(
     shape: Shape,
     parameters: Mapping[str, inputs.Schema],
     settings: Mapping[str, Any] | None = None,
+    *,
+    page_size: int = 0,
     **more: Any,
 ) -> Operation:
     return Operation(
@@ -286,7 +290,7 @@ def _operation(
         aliases=inputs.ALIASES,
         sources=inputs.SOURCES,
         fetch=fetch,
-        form_of=inputs.form,
+        form_of=partial(inputs.form, page_size=page_size),
         shape=shape,
         version=as_fresh_as_its_answer,
         endpoint=f"/api/v1/tools/{name}",

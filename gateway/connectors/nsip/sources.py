@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from context_protection.core.page_sizes import UNPAGED_ROWS
 from context_protection.core.upstream_pages import SourcePage
 from gateway.connectors.nsip.client import Nsip, NsipAnswer
 
@@ -43,26 +44,28 @@ def progeny(api: Nsip, lpn_id: str) -> Read:
 
 @dataclass(frozen=True, slots=True)
 class NsipPages:
-    """The pages of a list from `first_row` on. `first_page`: the number of the caller's first page, in pages of the
-    caller's size."""
+    """The pages of a list. `first_page`: the number, from 0, of the page that the caller begins at; pages have the size
+    of the answer's, or `page_size` if paging is off."""
 
     read: Read
-    first_row: int = 0
     first_page: int | None = None
+    page_size: int = UPSTREAM_PAGE
 
     async def page(self, token: Any, size: int) -> SourcePage:
-        number = self.first_row // UPSTREAM_PAGE if token is None else token
+        page_size = size if size < UNPAGED_ROWS else self.page_size
+        first_row = (self.first_page or 0) * page_size if token is None else 0
+        number = first_row // UPSTREAM_PAGE if token is None else token
         answer = await self.read(number)
         rows, total = answer.value.rows, answer.value.total
         return SourcePage(
-            rows=rows if token is not None else rows[self.first_row % UPSTREAM_PAGE :],
+            rows=rows[first_row % UPSTREAM_PAGE :],
             next=number + 1 if _has_next(number, len(rows), total) else None,
             total=total or None,
             certain=bool(total),
             as_of=answer.as_of,
             fresh_until=answer.fresh_until,
             note={**self._echo, **answer.note},
-            before=min(self.first_row, total or self.first_row),
+            before=min(first_row, total) if total or not rows else first_row,
         )
 
     @property

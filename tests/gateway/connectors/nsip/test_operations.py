@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from nsip_client import NSIPClient
 from context_protection.core.errors import CallError, InvalidArgument, NotFound
 from context_protection.core.policy import DEFAULTS, Kind
 from gateway.catalog.catalog import catalogue
-from gateway.connectors.nsip.inputs import form
+from gateway.connectors.nsip import inputs
 from gateway.connectors.nsip.operations import OPERATIONS
 from gateway.connectors.nsip.traits import TRAITS
 from gateway.upstreams.errors import UpstreamError
@@ -385,6 +386,8 @@ async def test_a_failure_of_upstream_names_the_method_and_what_to_do(desk, tool,
 
 
 def test_the_clients_names_say_which_form_is_asked_for():
+    form = partial(inputs.form, page_size=15)
     assert form({"lpn_id": RAM}) == form({"summarize": True}) == {}
     assert form({"summarize": False}) == {"fields": "all"}
     assert form({"page_size": 40, "page": 1}) == {"limit": 40, "pages": "1"}
+    assert form({"page": 1}) == {"limit": 15, "pages": "1"}
