@@ -85,7 +85,7 @@ def _figures(address: Address, by: Sequence[str], group: GroupFigures, most: int
     values = {name: words.written(name, value) for name, value in zip(by, group.values, strict=True)}
     has_names = all(values.values())
     calls = address.to("calls", **values) if has_names else ""
-    failed = address.to("calls", **values, outcome="error") if has_names and seen.errors else ""
+    failed = address.to("calls", **(values | {"outcome": "error"})) if has_names and seen.errors else ""
     return [
         Cell(wording.whole(seen.calls), calls, seen.calls, bar=seen.calls / most if most else 0),
         Cell(wording.share(seen.error_share), failed, seen.error_share, state=bad_state(seen)),

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from telemetry.models import Event
-from telemetry.pages.address import written
+from telemetry.pages.address import DIMENSIONS, written
 from tests.telemetry.examples import a_call, stored
 from tests.telemetry.pages.seeds import a_failure, an_answer, the_story
 
@@ -71,6 +71,14 @@ def test_the_parts_of_the_charts_add_up_to_the_calls(staff):
     means = chart(text, "means")
     assert [line["label"] for line in means["lines"]] == ["upstream", "Sluice"]
     assert {value for value in means["lines"][1]["values"] if value is not None} == {2.0}
+
+
+@pytest.mark.parametrize("by", DIMENSIONS)
+def test_calls_are_grouped_by_every_dimension_that_the_page_offers(staff, by):
+    the_story()
+    assert "No calls" not in page(staff, f"range=1h&by={by}&by=outcome")
+    grouped = b"".join(staff.get(f"{OVERVIEW}?range=1h&by={by}&export=json").streaming_content)
+    assert sum(row["calls"] for row in json.loads(grouped)) == 92
 
 
 def test_the_calls_behind_a_figure_are_as_many_as_it_says(staff):
