@@ -58,6 +58,7 @@ class Type(StrEnum):
 
 
 _OFFSET = re.compile(r"[+-][0-9]{2}:?[0-9]{2}$")
+_YEAR_LAST = re.compile(r"[0-9]{1,2}([/.-])[0-9]{1,2}\1[0-9]{4}(?![0-9])")
 _AN_OBJECT, _A_LIST = "(object)", "(list)"  # in place of a value that has no type of a column
 _SAMPLED = {str: Type.TEXT, Decimal: Type.NUMBER, bool: Type.BOOLEAN}
 
@@ -98,6 +99,12 @@ class QueryColumn:
     def has_offsets(self) -> bool:
         """Whether any of the sampled moments is in local time."""
         return any(_OFFSET.search(str(each)) for each in self._sampled_values)
+
+    @cached_property
+    def has_years_last(self) -> bool:
+        """Whether all sampled values are dates such as 9/23/2025, whose order as texts is not that of time."""
+        values = self._sampled_values
+        return bool(values) and all(isinstance(each, str) and _YEAR_LAST.match(each) for each in values)
 
     @cached_property
     def _sampled_values(self) -> Sequence[Scalar]:

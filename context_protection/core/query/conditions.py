@@ -297,6 +297,8 @@ def _undeclared_type(column: QueryColumn, op: Op, value: Any) -> Type:
             return Type.DATE
         case Type.TEXT, Type.MOMENT if op in _BY_ORDER and _moment(value) and not column.has_offsets:
             return Type.MOMENT
+        case Type.TEXT, Type.TEXT if op in _BY_ORDER and column.has_years_last:
+            raise _years_last(column, op, value)
         case Type.NUMBER, Type.TEXT if op in _BOOLEAN_OPS:
             return Type.TEXT
     return given
@@ -378,6 +380,16 @@ def _moment(value: str) -> str | None:
     except (ValueError, OverflowError):
         return None
     return moment.replace(tzinfo=None).isoformat(" ", "seconds")
+
+
+def _years_last(column: QueryColumn, op: Op, value: Any) -> InvalidArgument:
+    name = shown(column.name)
+    return _invalid(
+        f"{name} has dates with the year last, such as 9/23/2025. Their order as texts is not that of time.",
+        value,
+        f"no {op} on {name}; eq, in and contains compare such texts",
+        f"Compare them by SQL: strptime({name}, '%m/%d/%Y') reads them; '%d/%m/%Y' if the day is first.",
+    )
 
 
 def _bad_value(column: QueryColumn, op: Op, value: Any, expected: str) -> InvalidArgument:

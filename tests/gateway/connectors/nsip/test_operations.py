@@ -19,7 +19,7 @@ from gateway.connectors.nsip.traits import TRAITS
 from gateway.upstreams.errors import UpstreamError
 from tests import crawler
 from tests.simulators.nsip import RETRY_AFTER
-from tests.simulators.nsip_sheep import STATUSES, Sheep
+from tests.simulators.nsip_sheep import STATUSES, Sheep, date_text
 from tests.simulators.nsip_sheep import found as in_order
 
 RAM = Sheep(640, 7331).lpn
@@ -380,6 +380,36 @@ async def test_a_failure_of_upstream_names_the_method_and_what_to_do(desk, tool,
     assert error["data"]["suggestion"]
     assert error["data"].get("retry_after") == {"busy": RETRY_AFTER, "down": 5}.get(mode)
     assert desk.nsip.url not in raised.value.message
+
+
+@pytest.mark.parametrize("value", ["2020-01-01", "1/1/2020", "2020-01-01 10:00"])
+@pytest.mark.parametrize("op", ["gt", "gte", "lt", "lte"])
+@pytest.mark.parametrize(
+    ("operation", "asked", "name"),
+    [
+        ("nsip_search_animals", {"breed_id": 641}, "DateOfBirth"),
+        ("nsip_search_animals", {"breed_id": 641}, "dateOfBirth"),
+        ("nsip_get_progeny", {"lpn_id": RAM}, "date_of_birth"),
+    ],
+)
+async def test_dates_with_the_year_last_are_not_compared_as_texts(desk, operation, asked, name, op, value):
+    """As texts, 6/22/2015 comes after 2020-01-01: more than half of all animals would count as born since 2020."""
+    with pytest.raises(InvalidArgument) as raised:
+        await desk(operation, **asked, where={name: {op: value}})
+    assert raised.value.reason == "invalid_where"
+    assert f"strptime({name}, '%m/%d/%Y')" in raised.value.suggestion
+
+
+async def test_the_sql_that_the_error_names_compares_dates_with_the_year_last(desk):
+    handle = (await desk("nsip_search_animals", breed_id=641, format="handle"))["meta"]["resultHandle"]
+    sql = "SELECT count(*) AS born FROM rows WHERE strptime(dateOfBirth, '%m/%d/%Y') >= '2020-01-01'"
+    (row,) = (await desk("result_query", handle=handle, sql=sql))["items"]
+    assert row["born"] == sum(Sheep(641, number).born[0] >= 2020 for number in range(250))
+    one = Sheep(641, 3)
+    found = await desk(
+        "nsip_search_animals", breed_id=641, where={"lpnId": one.lpn, "DateOfBirth": date_text(one.born)}
+    )
+    assert len(found["items"]) == 1, "equal texts are equal dates"
 
 
 # -- The answer's form, by the client's names ---------------------------------------------------------
