@@ -23,11 +23,15 @@ from telemetry.pages.panels import UNREADABLE, guarded
 from telemetry.pages.shell import page, show
 from telemetry.pages.words import ORIGIN_COLOURS, ORIGINS
 from telemetry.queries import Position, RecordPage, Selection, Span
+from telemetry.queries.sources import Question
 from telemetry.queries.span import DAY
 from telemetry.states import State
 
 ANSWERED, UNKNOWN = ("answered", "s3"), ("origin not known", "s5")
 TOO_MANY = "Too many calls have this text to be counted over time. Choose 24 hours or less."
+OLDER_UNCOUNTED = (
+    "Older ones are deleted. The remaining sums cannot be filtered like this, so nothing here counts them."
+)
 OLDER, NEWER = "before", "after"  # how a cursor begins
 
 
@@ -190,9 +194,10 @@ def _notes(address: Address) -> Sequence[str]:
     kept_since = address.now - timedelta(days=settings.TELEMETRY_RETENTION_DAYS)
     if address.span[0] >= kept_since:
         return ()
+    is_summed = not address.get("q").strip() and Question(Span.of(*address.span), address.selection).scope
     return (
         f"Calls are kept for {settings.TELEMETRY_RETENTION_DAYS} days, here since {wording.minute(kept_since)}. "
-        "Older ones are deleted; the chart and the total still count them.",
+        + ("Older ones are deleted; the chart and the total still count them." if is_summed else OLDER_UNCOUNTED),
     )
 
 

@@ -14,6 +14,8 @@ from django.test import AsyncClient
 from django.utils import timezone
 
 from telemetry.measurement import FIGURES
+from telemetry.models import TelemetryRecord
+from telemetry.rollups.builder import build_stale
 from tests.telemetry.examples import stored
 from tests.telemetry.pages.seeds import a_failure, an_answer, the_story
 from tests.telemetry.pages.test_pages_about_one import page, section, words
@@ -131,6 +133,25 @@ def test_a_range_before_the_oldest_stored_call_says_that_calls_are_deleted(staff
     stored(an_answer(timezone.now()))
     assert "Calls are kept for 30 days" in page(staff, "calls/", "range=90d")
     assert "Calls are kept for" not in page(staff, "calls/", "range=7d")
+
+
+def test_the_note_on_deleted_calls_says_whether_the_figures_count_them(staff, settings):
+    settings.TELEMETRY_RETENTION_DAYS = 90
+    now = timezone.now()
+    stored(an_answer(now, request_id="kept"), an_answer(now - timedelta(days=40), request_id="old"))
+    build_stale()
+    TelemetryRecord.objects.filter(request_id="old").delete()
+    settings.TELEMETRY_RETENTION_DAYS = 30
+    counted, uncounted = "the chart and the total still count them", "so nothing here counts them"
+    for query, total, said, unsaid in (
+        ("tool=acme_get_order", 2, counted, uncounted),
+        ("min_ms=1", 1, uncounted, counted),
+        ("q=kept", 1, uncounted, counted),
+    ):
+        text = page(staff, "calls/", f"range=90d&{query}")
+        assert f"{total} call{'s' if total > 1 else ''} in 90 days" in text
+        assert said in text
+        assert unsaid not in text
 
 
 def test_a_total_that_only_the_calls_know_is_counted_up_to_a_limit(staff, monkeypatch):
