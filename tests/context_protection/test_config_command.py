@@ -49,6 +49,13 @@ def test_an_invalid_file_is_named_with_its_lines(file: Path):
     assert refused.value.returncode == 1
 
 
+def test_a_file_that_does_not_exist_is_named_without_advice_for_the_running_server(tmp_path: Path):
+    path = tmp_path / "none.yaml"
+    with pytest.raises(CommandError) as refused:
+        call_command("config", "check", str(path))
+    assert str(refused.value) == f"{path} cannot be read (No such file or directory)."
+
+
 def test_a_name_that_nothing_has_now_is_a_warning(file: Path):
     file.write_text("operations: {get_bookin: {hardCap: 9000}}\n")
     assert f"{file}:1: warning: There is no operation get_bookin now. Did you mean get_booking?" in run(

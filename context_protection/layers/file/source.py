@@ -94,7 +94,7 @@ class ConfigurationFile:
         self._waiting = None
         self._seen = signature(self.path)  # before the file is read: a later change is another version
         try:
-            content, self._seen = content_of(self.path)
+            content, self._seen = content_of(self.path, advice=" Restore the file, or unset CONFIG_FILE and restart.")
             layer, problems = layer_of(parsed(content, Path(self.path).suffix.lower()))
         except InvalidDocument as error:
             self._reject([error.problem])
@@ -120,21 +120,21 @@ class ConfigurationFile:
         logger.error("configuration file rejected", extra=extra)
 
 
-def content_of(path: str) -> tuple[bytes, Signature]:
-    """The file's content, and its signature. Raises InvalidDocument if the file cannot be read, or changes while it is
-    read."""
+def content_of(path: str, *, advice: str = "") -> tuple[bytes, Signature]:
+    """The file's content, and its signature. Raises InvalidDocument, with `advice`, if the file cannot be read, or
+    changes while it is read."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable(path, f"cannot be read ({error.strerror})", advice) from None
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise InvalidDocument(FileProblem(None, "", f"{path} is not a file. Name a file in CONFIG_FILE."))
+            raise _unreadable(path, "is not a file", advice)
         with os.fdopen(handle, "rb", closefd=False) as file:
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable(path, f"cannot be read ({error.strerror})", advice) from None
     finally:
         os.close(handle)
     read_signature = _signature(found)
@@ -154,9 +154,8 @@ def _signature(found: os.stat_result) -> Signature:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _unreadable(path: str, error: OSError) -> InvalidDocument:
-    sentence = f"{path} cannot be read ({error.strerror}). Restore the file, or unset CONFIG_FILE and restart."
-    return InvalidDocument(FileProblem(None, "", sentence))
+def _unreadable(path: str, problem: str, advice: str) -> InvalidDocument:
+    return InvalidDocument(FileProblem(None, "", f"{path} {problem}.{advice}"))
 
 
 configuration_file = ConfigurationFile()
