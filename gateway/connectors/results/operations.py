@@ -98,11 +98,19 @@ def _query(arguments: Arguments, caller: Caller) -> Payload:
     return MemoryRows(load, options=AS_SELECTED)
 
 
+_INVALID = {
+    "path": "invalid_path",
+    "rows": "invalid_rows",
+    "startLine": "invalid_range",
+    "endLine": "invalid_range",
+}
+
+
 def _not_for(stored: Stored, parameter: str, value: Any, instead: str) -> InvalidArgument:
     kind = {StoredRows: "list", StoredValue: "record", StoredText: "text"}[type(stored)]
     return InvalidArgument(
         f"The result is a {kind}, which {parameter} does not apply to.",
-        reason=f"invalid_{parameter}" if parameter in ("path", "rows") else "invalid_range",
+        reason=_INVALID[parameter],
         parameter=parameter,
         value=value,
         expected=instead,
