@@ -17,6 +17,6 @@ class ContextProtectionConfig(AppConfig):
 
         # Other projects that use this application need not have the setting.
         cache_budget.set_limit(getattr(settings, "CACHE_MB", DEFAULT_MEGABYTES) * MEGABYTE)
-        register(checks.environment_makes_sense)
+        register(checks.environment_makes_sense, checks.POLICY_TAG)
         bump_when_changed(TokenBudget)
         log_changes()

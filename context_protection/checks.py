@@ -8,6 +8,9 @@ from context_protection.core.errors import nearest
 from context_protection.core.policy import SETTINGS, Kind, problems, resolve
 from context_protection.layers.budgets import environment
 
+# Commands that run no other check can require those of this tag. They read no page, so they cost a start nothing.
+POLICY_TAG = "policy"
+
 
 def environment_makes_sense(**_: Any) -> list[Error]:
     layer = {name: value for name, value in environment().items() if name in SETTINGS}

@@ -1,5 +1,6 @@
 """Variables of the environment: empty is not set, odd values are refused by name."""
 
+import os
 import re
 import secrets
 import subprocess
@@ -12,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from context_protection.checks import environment_makes_sense
 from context_protection.core.policy import SETTINGS
 from gateway.environment import Environment, check_secret_key
+from tests.patience import PATIENCE
 from tests.settings_reference import ROOT
 
 env = Environment()
@@ -81,6 +83,29 @@ def test_a_setting_that_is_misspelt_or_of_another_type_stops_the_start(
     (error,) = environment_makes_sense()
     assert message in error.msg
     assert hint in (error.hint or "")
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_no_server_starts_with_a_policy_that_exceeds_the_cap_of_all_answers(tmp_path: Path, command: str):
+    refused = refused_start(tmp_path, command, HARD_CAP="99999")
+    assert "hardCap is 99,999; it must be from 1,000 to 25,000." in refused
+    assert "Change HARD_CAP in the environment" in refused
+
+
+def refused_start(data_dir: Path, command: str, **variables: str) -> str:
+    """What a command of manage.py writes if it does not start. Fails if it starts."""
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PORT": "0", **variables}
+    done = subprocess.run(
+        [sys.executable, "manage.py", command],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1
+    return done.stderr
 
 
 def test_every_setting_of_the_policy_that_has_a_variable_is_read_from_it(tmp_path: Path):

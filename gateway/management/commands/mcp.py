@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from context_protection.checks import POLICY_TAG
 from context_protection.core.errors import NotAuthenticated
 from context_protection.stores.snapshots import write_behind
 from gateway.access.callers import caller_of_key
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         "or websocket (/mcp/ws), both on MCP_PORT with a key in every connection. Make a key with: "
         "manage.py apikey create NAME"
     )
-    requires_system_checks: list[str] = []
+    requires_system_checks = (POLICY_TAG,)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

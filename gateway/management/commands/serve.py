@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from context_protection.checks import POLICY_TAG
 from context_protection.stores.snapshots import write_behind
 from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         "Starts Sluice: web, Celery worker and beat in one process. The first start sets up the database, loads the "
         "sample account, and prints the first admin's login and key."
     )
-    requires_system_checks: list[str] = []  # Django's checks would load every page; `make check` runs them
+    requires_system_checks = (POLICY_TAG,)  # Django's own checks would load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default=settings.HOST, help=f"address to listen on (HOST; now {settings.HOST})")
