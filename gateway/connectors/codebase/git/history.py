@@ -13,6 +13,8 @@ from gateway.connectors.codebase.git.tree_paths import differing
 MAX_COMMITS = 20_000
 MAX_PATHS = 1_000  # of one commit; a commit that touches more says little about each path
 
+# Ends the subject of a message. As in git, it may hold blanks and a carriage return.
+_EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
 # The names of the programs that make commits on GitHub and GitLab: "renovate[bot]", "release-bot", "bot@example.org".
 _BOT = re.compile(rb"(?i)(?<![a-z])bot(?![a-z])|dependabot|renovate|greenkeeper|github.actions")
 
@@ -72,13 +74,13 @@ def text(raw: bytes, encoding: str | None = None) -> str:
 
 
 def _past_commit(commit: pygit2.Commit, most_paths: int | None) -> PastCommit:
-    first, _, rest = text(commit.raw_message, commit.message_encoding).strip().partition("\n\n")
+    first, *rest = _EMPTY_LINE.split(text(commit.raw_message, commit.message_encoding).strip(), maxsplit=1)
     parents = len(commit.parent_ids)
     return PastCommit(
         id=str(commit.id),
         time=commit.commit_time,
         subject=" ".join(first.split()),
-        body=rest.strip(),
+        body="".join(rest).strip(),
         paths=_paths(commit, most_paths) if parents < 2 else (),
         merge=parents > 1,
         by_bot=bool(_BOT.search(commit.author.raw_name) or _BOT.search(commit.author.raw_email)),

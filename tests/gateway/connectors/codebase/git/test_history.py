@@ -80,6 +80,16 @@ def test_messages_of_any_encoding_are_read(tmp_path: Path, encoding: str, expect
     assert only.subject == expected
 
 
+def test_an_empty_line_of_a_message_may_hold_blanks(tmp_path: Path):
+    """As git reads it: programs on Windows end lines with a carriage return."""
+    folder = new(tmp_path / "work")
+    (tmp_path / "message").write_bytes(b"Fix the\r\nindent\r\n\r\nThe note\r\nis whole.\r\n \t\nThe end.\r\n")
+    git(folder, "commit", "-q", "--allow-empty", "--cleanup=verbatim", "-F", str(tmp_path / "message"))
+    (only,) = past(opened(folder))
+    assert (only.subject, only.body) == ("Fix the indent", "The note\r\nis whole.\r\n \t\nThe end.")
+    assert only.subject == git(folder, "log", "--format=%s")
+
+
 def test_what_is_read_once_is_not_kept_in_memory(ids: tuple[Path, list[str]]):
     assert len([*past(opened(ids[0]))]) == 4
     assert pygit2.settings.cached_memory[0] == 0
