@@ -1,7 +1,9 @@
 """Environment variables, read strictly: an empty variable counts as unset, and an invalid value is rejected by name."""
 
 import os
+from collections.abc import Collection
 from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -12,6 +14,11 @@ SWITCHES = {
 }
 LEAST_SECRET = 32  # characters
 LEAST_DIFFERENT = 16  # different characters among them
+WEB = ("http", "https")
+REDIS = ("redis", "rediss", "unix")
+DATABASES = ("sqlite", "postgres", "postgresql", "pgsql", "psql", "postgis")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+MOST = 1_000_000_000
 KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -30,6 +37,60 @@ class Environment(environ.Env):  # type: ignore[misc]
         except ValueError:
             raise _invalid(var, text, cast) from None
         return [each.strip() for each in value if each.strip()] if cast is list else value
+
+    def choice(self, name: str, choices: Collection[str], default: str) -> str:
+        """One of the choices, as they are spelt there. Capital and small letters are the same."""
+        text = self.str(name, default=default)
+        for choice in choices:
+            if choice.lower() == text.strip().lower():
+                return choice
+        raise ImproperlyConfigured(f"{name} is {text!r}; expected one of: {', '.join(choices)}.")
+
+    def address(self, name: str, schemes: Collection[str], *, default: str = "", example: str) -> str:
+        """A URL. The message does not quote a wrong one, which may have a password."""
+        text = self.str(name, default=default)
+        if text and not _is_address(text, schemes):
+            raise _not_address(name, example)
+        return text
+
+    def whole(self, name: str, unit: str, *, default: int, least: int = 0, most: int = MOST) -> int:
+        """A whole number within its bounds."""
+        return int(self._within(name, unit, self.int(name, default=default), least, most))
+
+    def share(self, name: str, *, default: float) -> float:
+        """A number from 0 to 1."""
+        return self._within(name, "", self.float(name, default=default), 0, 1)
+
+    def _within(self, name: str, unit: str, value: float, least: int, most: int) -> float:
+        if least <= value <= most:
+            return value
+        raise ImproperlyConfigured(f"{name} is {value}; expected {least} to {most:,}{unit and f' {unit}'}.")
+
+    def database(self, name: str, text: str) -> dict[str, Any]:
+        """Django's settings of the database, SQLite or Postgres, to which the variable's text leads."""
+        if text.partition("://")[0] not in DATABASES:
+            raise _not_address(name, _DATABASE)
+        try:
+            return dict(self.db_url_config(text))
+        except ValueError:
+            raise _not_address(name, _DATABASE) from None
+
+
+_DATABASE = "postgres://user:password@host:5432/name, or sqlite:////a/path"
+
+
+def _is_address(text: str, schemes: Collection[str]) -> bool:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # raises ValueError if it is no number
+    except ValueError:
+        return False
+    is_reachable = parts.scheme not in WEB or (bool(parts.hostname) and "@" not in parts.netloc)
+    return "://" in text and parts.scheme in schemes and is_reachable
+
+
+def _not_address(name: str, example: str) -> ImproperlyConfigured:
+    return ImproperlyConfigured(f"{name} is no address that can be used; expected {example}.")
 
 
 def _invalid(name: str, text: str, kind: Any) -> ImproperlyConfigured:

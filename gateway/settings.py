@@ -15,7 +15,7 @@ from context_protection.core.policy import SETTINGS
 from context_protection.stores import shared_store
 from gateway.connectors import with_module
 from gateway.data_directory import private_database, private_directory, private_secret
-from gateway.environment import Environment, check_secret_key
+from gateway.environment import LOG_LEVELS, REDIS, WEB, Environment, check_secret_key
 from gateway.process import place
 from gateway.upstreams.addresses import allowed_networks
 
@@ -40,7 +40,7 @@ check_secret_key(SECRET_KEY)
 MCP_TRANSPORT = env.str("MCP_TRANSPORT", default="stdio")
 MCP_PORT = env.str("MCP_PORT", default="")
 MCP_STATEFUL = env.bool("MCP_STATEFUL", default=False)
-TOOL_LIST_BUDGET = env.int("TOOL_LIST_BUDGET", default=8000)
+TOOL_LIST_BUDGET = env.whole("TOOL_LIST_BUDGET", "tokens", default=8000)
 LAZY_CLIENTS = env.list("LAZY_CLIENTS", default=[])
 SLUICE_API_KEY = env.str("SLUICE_API_KEY", default="")
 
@@ -102,9 +102,9 @@ TEMPLATES = [
 
 # -- Stores -----------------------------------------------------------------------------------------
 
-REDIS_URL = env.str("REDIS_URL", default="")
+REDIS_URL = env.address("REDIS_URL", REDIS, example="redis://host:6379/0")
 DATABASE_URL = env.str("DATABASE_URL", default=f"sqlite:///{DATA_DIR / 'sluice.sqlite3'}")
-DATABASES = {"default": env.db_url_config(DATABASE_URL)}
+DATABASES = {"default": env.database("DATABASE_URL", DATABASE_URL)}
 EMBEDDED_DATABASE = DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3"
 if EMBEDDED_DATABASE:
     # The REST framework would load Postgres's fields and their driver (8 MB); None makes that import fail.
@@ -133,7 +133,7 @@ else:
             "pool": {
                 "connection_class": postgres.BoundedConnection,
                 "min_size": 2,
-                "max_size": env.int("DATABASE_POOL", default=32),
+                "max_size": env.whole("DATABASE_POOL", "connections", default=32, least=2, most=10_000),
                 "timeout": postgres.POOL_SLICE,
                 "reconnect_timeout": 2,  # after this the pool gives up; it connects again on the next request
             },
@@ -180,9 +180,7 @@ if env.bool("TABLES_WHEN_SMALLER", default=False):  # the older name of LIST_FOR
 CONFIG_FILE = env.str("CONFIG_FILE", default="")
 
 # The limit of all caches of a process together; 0: no answers are cached. ANSWER_CACHE_MB is the older name.
-CACHE_MB = env.int("CACHE_MB", default=env.int("ANSWER_CACHE_MB", default=DEFAULT_MEGABYTES))
-if CACHE_MB < 0:
-    raise ImproperlyConfigured(f"CACHE_MB is {CACHE_MB}; expected megabytes, such as 16, or 0 to cache no answers.")
+CACHE_MB = env.whole("CACHE_MB", "megabytes", default=env.int("ANSWER_CACHE_MB", default=DEFAULT_MEGABYTES))
 
 # -- Credentials of upstreams -----------------------------------------------------------------------
 
@@ -207,12 +205,15 @@ try:
     ALLOW_PRIVATE_UPSTREAMS = allowed_networks(env.str("ALLOW_PRIVATE_UPSTREAMS", default=""))
 except ValueError as error:
     raise ImproperlyConfigured(f"ALLOW_PRIVATE_UPSTREAMS: {error}") from None
-NSIP_BASE_URL = env.str("NSIP_BASE_URL", default="http://nsipsearch.nsip.org/api")
-HOSTAWAY_BASE_URL = env.str("HOSTAWAY_BASE_URL", default="https://api.hostaway.com/v1")
+LONGEST_PAUSE = 86_400  # seconds between two looks for changes
+NSIP_BASE_URL = env.address("NSIP_BASE_URL", WEB, default="http://nsipsearch.nsip.org/api", example="http://host/api")
+HOSTAWAY_BASE_URL = env.address(
+    "HOSTAWAY_BASE_URL", WEB, default="https://api.hostaway.com/v1", example="https://host/v1"
+)
 HOSTAWAY_ACCOUNT_ID = env.str("HOSTAWAY_ACCOUNT_ID", default="")
 HOSTAWAY_API_SECRET = env.str("HOSTAWAY_API_SECRET", default="")
 HOSTAWAY_WEBHOOK_SECRET = env.str("HOSTAWAY_WEBHOOK_SECRET", default="")
-HOSTAWAY_SYNC_SECONDS = env.int("HOSTAWAY_SYNC_SECONDS", default=300)
+HOSTAWAY_SYNC_SECONDS = env.whole("HOSTAWAY_SYNC_SECONDS", "seconds", default=300, least=1, most=LONGEST_PAUSE)
 MCP_SERVERS_FILE = env.str("MCP_SERVERS_FILE", default="")
 
 # -- Projects ---------------------------------------------------------------------------------------
@@ -222,11 +223,7 @@ if relative := [root for root in PROJECT_ROOTS if not Path(root).is_absolute()]:
     raise ImproperlyConfigured(
         f"PROJECT_ROOTS has {relative[0]!r}; expected absolute paths, separated by commas, such as /srv/code."
     )
-PROJECT_SYNC_SECONDS = env.int("PROJECT_SYNC_SECONDS", default=5)
-if PROJECT_SYNC_SECONDS < 1:
-    raise ImproperlyConfigured(
-        f"PROJECT_SYNC_SECONDS is {PROJECT_SYNC_SECONDS}; expected at least 1 second between two checks for changes."
-    )
+PROJECT_SYNC_SECONDS = env.whole("PROJECT_SYNC_SECONDS", "seconds", default=5, least=1, most=LONGEST_PAUSE)
 
 CODEBASE_CPU_PRICE = env.float("CODEBASE_CPU_PRICE", default=0.01)  # dollars per second of work, for maxCost
 if CODEBASE_CPU_PRICE < 0:
@@ -238,9 +235,7 @@ if CODEBASE_INDEX not in ("sqlite", "postgres") or (CODEBASE_INDEX == "postgres"
         f"CODEBASE_INDEX is {CODEBASE_INDEX!r}; expected sqlite, or postgres if DATABASE_URL is a Postgres database."
     )
 
-CODEBASE_MODEL = env.str("CODEBASE_MODEL", default="off")
-if CODEBASE_MODEL not in ("off", "client", "anthropic"):
-    raise ImproperlyConfigured(f"CODEBASE_MODEL is {CODEBASE_MODEL!r}; expected off, client or anthropic.")
+CODEBASE_MODEL = env.choice("CODEBASE_MODEL", ("off", "client", "anthropic"), default="off")
 CODEBASE_MODEL_NAME = env.str("CODEBASE_MODEL_NAME", default="claude-haiku-4-5")
 CODEBASE_MODEL_INPUT_PRICE = env.float("CODEBASE_MODEL_INPUT_PRICE", default=1.0)  # dollars for a million tokens
 CODEBASE_MODEL_OUTPUT_PRICE = env.float("CODEBASE_MODEL_OUTPUT_PRICE", default=5.0)
@@ -258,7 +253,7 @@ if CODEBASE_MODEL_MAX_TOKENS < 100 or CODEBASE_MODEL_SECONDS < 1:
     )
 # If set, audited bodies are also sent to the provider to be counted (gateway/dispatch/audit.py).
 ANTHROPIC_API_KEY = env.str("ANTHROPIC_API_KEY", default="")
-ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", default="https://api.anthropic.com")
+ANTHROPIC_BASE_URL = env.address("ANTHROPIC_BASE_URL", WEB, default="https://api.anthropic.com", example="https://host")
 if CODEBASE_MODEL == "anthropic" and not ANTHROPIC_API_KEY:
     raise ImproperlyConfigured("CODEBASE_MODEL is anthropic, but there is no key; set ANTHROPIC_API_KEY.")
 if CODEBASE_MODEL == "anthropic" and find_spec("anthropic") is None:
@@ -302,25 +297,23 @@ CELERY_BEAT_SCHEDULE = {
 
 # -- Telemetry --------------------------------------------------------------------------------------
 
-TELEMETRY_RETENTION_DAYS = env.int("TELEMETRY_RETENTION_DAYS", default=30)
-TELEMETRY_MINUTE_HOURS = env.int("TELEMETRY_MINUTE_HOURS", default=48)
-TELEMETRY_HOUR_DAYS = env.int("TELEMETRY_HOUR_DAYS", default=400)
-TELEMETRY_ARGUMENT_DAYS = env.int("TELEMETRY_ARGUMENT_DAYS", default=7)
-if TELEMETRY_ARGUMENT_DAYS < 0:
-    raise ImproperlyConfigured(
-        f"TELEMETRY_ARGUMENT_DAYS is {TELEMETRY_ARGUMENT_DAYS}; expected a number of days, or 0 to store no arguments."
-    )
-OVERSIZED_ALERT_SHARE = env.float("OVERSIZED_ALERT_SHARE", default=0.05)
-OVERSIZED_ALERT_WINDOW_MINUTES = env.int("OVERSIZED_ALERT_WINDOW_MINUTES", default=15)
-OVERSIZED_ALERT_MIN_CALLS = env.int("OVERSIZED_ALERT_MIN_CALLS", default=20)
-OVERSIZED_ALERT_RECOVERY = env.float("OVERSIZED_ALERT_RECOVERY", default=0.8)
-AUDIT_SHARE = env.float("AUDIT_SHARE", default=0.01)
-if not 0 <= AUDIT_SHARE <= 1:
-    raise ImproperlyConfigured(f"AUDIT_SHARE is {AUDIT_SHARE}; expected a share of the answers, 0 to 1.")
+MOST_DAYS = 36_500
+TELEMETRY_RETENTION_DAYS = env.whole("TELEMETRY_RETENTION_DAYS", "days", default=30, least=1, most=MOST_DAYS)
+TELEMETRY_MINUTE_HOURS = env.whole("TELEMETRY_MINUTE_HOURS", "hours", default=48, least=1, most=24 * MOST_DAYS)
+TELEMETRY_HOUR_DAYS = env.whole("TELEMETRY_HOUR_DAYS", "days", default=400, least=1, most=MOST_DAYS)
+TELEMETRY_ARGUMENT_DAYS = env.whole("TELEMETRY_ARGUMENT_DAYS", "days", default=7, most=MOST_DAYS)  # 0: none are stored
+OVERSIZED_ALERT_SHARE = env.share("OVERSIZED_ALERT_SHARE", default=0.05)
+OVERSIZED_ALERT_WINDOW_MINUTES = env.whole("OVERSIZED_ALERT_WINDOW_MINUTES", "minutes", default=15, least=1, most=1440)
+OVERSIZED_ALERT_MIN_CALLS = env.whole("OVERSIZED_ALERT_MIN_CALLS", "calls", default=20)
+OVERSIZED_ALERT_RECOVERY = env.share("OVERSIZED_ALERT_RECOVERY", default=0.8)
+AUDIT_SHARE = env.share("AUDIT_SHARE", default=0.01)
 AUDIT_MODEL = env.str("AUDIT_MODEL", default="claude-opus-4-8")
 ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
-PUBLIC_URL = env.str("PUBLIC_URL", default=f"http://{HOST}:{PORT}")
-vars().update(env.email_url("EMAIL_URL", default="consolemail://"))
+PUBLIC_URL = env.address("PUBLIC_URL", WEB, example="https://host") or f"http://{HOST}:{PORT}"
+EMAIL_URL = env.address(
+    "EMAIL_URL", env.EMAIL_SCHEMES, default="consolemail://", example="smtp://user:password@host:25"
+)
+vars().update(env.email_url_config(EMAIL_URL))
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="sluice@localhost")
 
 # -- REST -------------------------------------------------------------------------------------------
@@ -404,8 +397,8 @@ AUTH_PASSWORD_VALIDATORS = [
 
 # If rich is installed, as by development tools, structlog would load it (5 MB), although our tracebacks are plain.
 sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
-LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
-LOG_FORMAT = env.str("LOG_FORMAT", default="console")  # or "json"
+LOG_LEVEL = env.choice("LOG_LEVEL", LOG_LEVELS, default="INFO")
+LOG_FORMAT = env.choice("LOG_FORMAT", ("console", "json"), default="console")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from context_protection.checks import environment_makes_sense
 from context_protection.core.policy import SETTINGS
-from gateway.environment import Environment, check_secret_key
+from gateway.environment import LOG_LEVELS, Environment, check_secret_key
 from tests.patience import PATIENCE
 from tests.settings_reference import ROOT
 
@@ -106,6 +106,56 @@ def refused_start(data_dir: Path, command: str, **variables: str) -> str:
     )
     assert done.returncode == 1
     return done.stderr
+
+
+WRONG = [
+    ("DATABASE_URL", "shop", "postgres://user:password@host:5432/name"),
+    ("DATABASE_URL", "mysql://clerk:secret@host/shop", "postgres://user:password@host:5432/name"),
+    ("DATABASE_URL", "postgres://clerk:secret@host:port/shop", "sqlite:////a/path"),
+    ("REDIS_URL", "localhost:6379", "redis://host:6379/0"),
+    ("REDIS_URL", "redis://:secret@localhost:port", "redis://host:6379/0"),
+    ("EMAIL_URL", "smtp://clerk:secret@host:port", "smtp://user:password@host:25"),
+    ("EMAIL_URL", "letter://host", "smtp://user:password@host:25"),
+    ("NSIP_BASE_URL", "nsip.example/api", "http://host/api"),
+    ("NSIP_BASE_URL", "http://clerk:secret@host/api", "http://host/api"),
+    ("HOSTAWAY_BASE_URL", "ftp://host", "https://host/v1"),
+    ("ANTHROPIC_BASE_URL", "https:///v1", "https://host"),
+    ("PUBLIC_URL", "sluice.example.com", "https://host"),
+    ("LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING, ERROR"),
+    ("LOG_FORMAT", "xml", "console, json"),
+    ("TOOL_LIST_BUDGET", "-1", "0 to 1,000,000,000 tokens"),
+    ("HOSTAWAY_SYNC_SECONDS", "0", "1 to 86,400 seconds"),
+    ("TELEMETRY_RETENTION_DAYS", "-1", "1 to 36,500 days"),
+    ("TELEMETRY_RETENTION_DAYS", "99999999", "1 to 36,500 days"),
+    ("TELEMETRY_MINUTE_HOURS", "0", "1 to 876,000 hours"),
+    ("TELEMETRY_HOUR_DAYS", "-1", "1 to 36,500 days"),
+    ("TELEMETRY_ARGUMENT_DAYS", "-1", "0 to 36,500 days"),
+    ("OVERSIZED_ALERT_SHARE", "5", "0 to 1."),
+    ("OVERSIZED_ALERT_RECOVERY", "3", "0 to 1."),
+    ("OVERSIZED_ALERT_WINDOW_MINUTES", "0", "1 to 1,440 minutes"),
+    ("OVERSIZED_ALERT_MIN_CALLS", "-1", "0 to 1,000,000,000 calls"),
+    ("AUDIT_SHARE", "1.5", "0 to 1."),
+    ("CACHE_MB", "-1", "0 to 1,000,000,000 megabytes"),
+    ("PROJECT_SYNC_SECONDS", "0", "1 to 86,400 seconds"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), WRONG)
+def test_a_wrong_value_stops_the_start_with_what_is_expected(tmp_path: Path, name: str, text: str, expected: str):
+    (sentence,) = refused_start(tmp_path, "serve", **{name: text}).splitlines()
+    assert sentence.startswith(f"Configuration: {name} ")
+    assert expected in sentence.partition("; expected ")[2]
+    assert "secret" not in sentence
+
+
+def test_the_level_of_the_log_may_be_in_small_letters(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LOG_LEVEL", "info")
+    assert env.choice("LOG_LEVEL", LOG_LEVELS, default="ERROR") == "INFO"
+
+
+def test_the_address_of_a_database_may_have_a_password_with_any_characters():
+    found = env.database("DATABASE_URL", "postgres://clerk:p%23%40ss@host:5432/shop")
+    assert (found["ENGINE"], found["PASSWORD"]) == ("django.db.backends.postgresql", "p#@ss")
 
 
 def test_every_setting_of_the_policy_that_has_a_variable_is_read_from_it(tmp_path: Path):
