@@ -27,11 +27,13 @@ Counts = tuple[float, float]  # the sum, and what it is divided by
 
 @dataclass(frozen=True, slots=True)
 class MeasureDeclaration:
-    """`is_share`: differences are in points; otherwise they are in percent of the arm without protection."""
+    """`is_share`: differences are in points; otherwise they are in percent of the arm without protection. `who`: the
+    callers that have the measure."""
 
     title: str
     read: Callable[[TaskFigures], Counts]
     is_share: bool = True
+    who: str = "callers"
 
 
 MEASURES_OF_EXPERIMENTS: Mapping[str, MeasureDeclaration] = {
@@ -40,14 +42,17 @@ MEASURES_OF_EXPERIMENTS: Mapping[str, MeasureDeclaration] = {
     "errors": MeasureDeclaration("errors", lambda each: (each.failed, each.calls)),
     "slow_calls": MeasureDeclaration("slow calls", lambda each: (each.slow, each.calls)),
     "follow_ups": MeasureDeclaration("calls for more of an answer", lambda each: (each.follow_ups, each.calls)),
-    "paging_finished": MeasureDeclaration("paging finished", lambda each: _finished(each)),
+    "paging_finished": MeasureDeclaration(
+        "paging finished", lambda each: _finished(each), who="callers that read a second page"
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureResult:
     """`off` and `on`: means over callers; None without callers. `difference`: `on` minus `off`, as a share of `off`, or
-    in points if the measure is a share; None if there is no verdict."""
+    in points if the measure is a share; None if there is no verdict. `on_callers`, `off_callers`: the number of callers
+    that have the measure."""
 
     name: str
     title: str
@@ -57,6 +62,8 @@ class MeasureResult:
     word: MeasureWord
     is_main: bool
     is_share: bool
+    on_callers: int
+    off_callers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,9 @@ def _result(name: str, sides: ExperimentSides, is_main: bool, split_is_off: bool
     else:
         found = _scaled(difference(on, off), 1.0 if declared.is_share else fmean(off))
         word = word_for(found)
-    return MeasureResult(name, declared.title, means[0], means[1], found, word, is_main, declared.is_share)
+    return MeasureResult(
+        name, declared.title, means[0], means[1], found, word, is_main, declared.is_share, len(on), len(off)
+    )
 
 
 def _by_caller(declared: MeasureDeclaration, side: Sequence[TaskFigures]) -> list[float]:

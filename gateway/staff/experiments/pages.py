@@ -15,6 +15,7 @@ from gateway.staff.experiments import figures, states
 from gateway.staff.experiments.forms import ExperimentForm
 from gateway.staff.experiments.measures import (
     ENOUGH_CALLERS,
+    MEASURES_OF_EXPERIMENTS,
     ExperimentReport,
     MeasureResult,
     MeasureWord,
@@ -236,8 +237,8 @@ def _sentence(found: Experiment, known: ExperimentReport | None) -> str:
     if main.word is MeasureWord.NO_VERDICT:
         return f"{state} The split is off, so no verdict is shown."
     if main.word is MeasureWord.TOO_EARLY:
-        callers = f"{known.on_callers} and {known.off_callers}"
-        return f"{state} Too early: {callers} callers so far, both arms need {ENOUGH_CALLERS}."
+        callers = f"{main.on_callers} and {main.off_callers} {MEASURES_OF_EXPERIMENTS[main.name].who}"
+        return f"{state} Too early: {callers} so far, both arms need {ENOUGH_CALLERS}."
     if main.word is MeasureWord.UNCLEAR:
         return f"{state} No clear difference in {main.title}."
     return f"{state} {main.title.capitalize()}: {main.word} with protection."

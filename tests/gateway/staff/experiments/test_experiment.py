@@ -135,6 +135,18 @@ def test_few_callers_are_too_early(commits: Any, engineer: Client):
     assert "Too early: 5 and 5 callers so far, both arms need 20." in text
 
 
+def test_callers_that_have_not_paged_are_too_few_for_the_measure_of_paging(commits: Any, engineer: Client):
+    """The sentence counts the callers that the main measure has, not those that called."""
+    made = running(commits, 60)
+    on, off = arms(made, 60)
+    Experiment.objects.update(main_measure="paging_finished")
+    record(on, made.on_arm, tokens=1000, calls=2, rows=20)
+    record(off[3:], made.off_arm, tokens=5000, calls=2)
+    record(off[:3], made.off_arm, tokens=5000, calls=2, rows=20)
+    text = engineer.get(f"{PAGES}on-off/").content.decode()
+    assert "Too early: 30 and 3 callers that read a second page so far, both arms need 20." in text
+
+
 def test_halves_that_are_none_get_no_verdict(commits: Any, engineer: Client):
     made = running(commits, 80)
     on, off = arms(made, 80)
