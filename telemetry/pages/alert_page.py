@@ -148,7 +148,9 @@ def _chart(alert: Alert, condition: RuleCondition, seen: Address) -> charts.Char
 def acknowledge(request: HttpRequest, number: int) -> HttpResponse:
     if refused := access.refusal(request, MAY_CHANGE):
         return refused  # type: ignore[return-value]
-    alert = get_object_or_404(Alert, pk=number, ended_at=None)
+    alert = get_object_or_404(Alert, pk=number)
+    if alert.ended_at is not None:
+        return _ended_already(request, number)
     actions.acknowledge(alert, by=request.user.get_username(), note=request.POST.get("note", ""), now=timezone.now())
     messages.success(request, "Acknowledged. Notifications of this alert stop; it stays open until it recovers.")
     return _back(request, number)
@@ -159,7 +161,9 @@ def silence(request: HttpRequest, number: int) -> HttpResponse:
     """The field `until` is 1h, 4h, 7d, 08:00 in the page's time zone, or end."""
     if refused := access.refusal(request, MAY_CHANGE):
         return refused  # type: ignore[return-value]
-    alert = get_object_or_404(Alert, pk=number, ended_at=None)
+    alert = get_object_or_404(Alert, pk=number)
+    if alert.ended_at is not None:
+        return _ended_already(request, number)
     now, by = timezone.now(), request.user.get_username()
     wanted = request.POST.get("until", "")
     if wanted == "end":
@@ -189,6 +193,12 @@ def end_of_silence(wanted: str, now: datetime, zone: ZoneInfo) -> datetime | Non
             return eight if eight > local else eight + timedelta(days=1)
         case _:
             return None
+
+
+def _ended_already(request: HttpRequest, number: int) -> HttpResponse:
+    """Alerts end while people look at their buttons."""
+    messages.error(request, "The alert has ended, so nothing was changed.")
+    return _back(request, number)
 
 
 def _back(request: HttpRequest, number: int) -> HttpResponse:

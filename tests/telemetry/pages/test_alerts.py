@@ -167,6 +167,16 @@ def test_acknowledging_says_who_and_why(admin_client, alert):
     assert alert.transitions.filter(what="acknowledged", by="admin", message="month end").exists()
 
 
+@pytest.mark.parametrize("action", ["acknowledge", "silence"])
+def test_an_alert_that_has_ended_meanwhile_is_not_changed_and_the_page_says_so(admin_client, alert, action):
+    Alert.objects.update(ended_at=timezone.now())
+    html = text_of(admin_client.post(f"{LIST}{alert.pk}/{action}/", {"until": "1h"}, follow=True))
+    assert "The alert has ended, so nothing was changed." in html
+    alert.refresh_from_db()
+    assert (alert.acknowledged_at, alert.silenced_until) == (None, None)
+    assert admin_client.post(f"{LIST}{alert.pk + 1}/{action}/").status_code == 404
+
+
 def test_a_silence_has_an_end_and_can_be_ended(admin_client, alert):
     page = f"{LIST}{alert.pk}/"
     admin_client.post(f"{page}silence/", {"until": "4h"})
