@@ -28,7 +28,7 @@ from starlette.requests import Request
 
 from context_protection.core.budget import dumps
 from gateway.mcp.admission import ABANDON_KEY
-from gateway.mcp.invalid_messages import message_in, unknown_revision
+from gateway.mcp.invalid_messages import check_content_type, message_in, unknown_revision
 from gateway.mcp.peers import SCOPE_KEY, Peer
 from gateway.mcp.progress import notification
 
@@ -45,10 +45,10 @@ UNBUFFERED = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-bufferin
 def request_in(scope: dict[str, Any], message: dict[str, Any]) -> JSONRPCRequest | None:
     """The JSON-RPC request in a POST of the handshake revisions; `message` holds its whole body. None for anything
     else, which the SDK's transport answers. Raises MessageRejected."""
+    check_content_type(scope)
     request = Request(scope)
     version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
-    is_json = request.headers.get("content-type", "").partition(";")[0].strip() == JSON.decode()
-    if not is_json or not all(check_accept_headers(request)) or message["type"] != "http.request":
+    if not all(check_accept_headers(request)) or message["type"] != "http.request":
         return None
     if version not in HANDSHAKE_PROTOCOL_VERSIONS:
         # The SDK answers messages of MODERN_PROTOCOL_VERSIONS, whose envelope names the revision too.

@@ -10,7 +10,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from gateway.access.transports import Transport
 from gateway.mcp.admission import admit, not_allowed, send_rejection
 from gateway.mcp.exchange import Exchange, WatchedResponse, request_in
-from gateway.mcp.invalid_messages import MessageRejected, check_content_type
+from gateway.mcp.invalid_messages import MessageRejected
 from gateway.mcp.parameter_headers import request_of
 from gateway.mcp.peers import SCOPE_KEY
 from gateway.mcp.plain_requests import plain_request
@@ -43,7 +43,6 @@ class StreamableHTTP:
             if is_stateless and await self._answers_plain_call(message, scope, receive, send):
                 return
             try:
-                check_content_type(scope)
                 request = request_in(scope, message)
             except MessageRejected as rejected:
                 await send_rejection(send, rejected.response)

@@ -59,7 +59,7 @@ class MessageRejected(Exception):
 def check_content_type(scope: dict[str, Any]) -> None:
     """Raises MessageRejected for a POST whose Content-Type is not that of JSON, such as curl's default."""
     content_type = dict(scope["headers"]).get(b"content-type", b"").decode("latin-1")
-    if not content_type.lower().startswith("application/json"):
+    if content_type.partition(";")[0].strip().lower() != "application/json":
         error = InvalidMessage(
             "The Content-Type of the request is not application/json.",
             reason="invalid_content_type",

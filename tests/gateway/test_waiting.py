@@ -256,7 +256,7 @@ async def test_a_blocking_call_over_its_time_is_given_up(
 async def test_calls_that_are_begun_and_cancelled_again_and_again_take_no_more_than_their_share(
     on_the_pool: None, offered: Callable[..., Operation], api_key: str
 ):
-    """What a thread does in Python cannot be stopped: until it has ended, it counts against the limit."""
+    """Python code on a thread cannot be stopped, so its thread counts against the limit until the code ends."""
     gate, begun = threading.Event(), threading.Semaphore(0)
 
     def stubborn(arguments: Mapping[str, Any], caller: Caller) -> Payload:

@@ -1,4 +1,4 @@
-"""What wrappers of a server's message streams have in common: they close and end with the stream that they wrap."""
+"""Base classes for wrappers of a server's message streams. A wrapper closes and ends with the stream that it wraps."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Self

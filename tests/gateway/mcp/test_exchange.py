@@ -134,13 +134,22 @@ async def test_an_unknown_revision_gets_the_known_ones(api_key: str):
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", ""])
+@pytest.mark.parametrize("content_type", ["application/x-www-form-urlencoded", "application/json-patch+json", ""])
 async def test_another_content_type_is_told_the_right_one(api_key: str, version: str, content_type: str):
     """As curl sends it by default."""
     headers = {"content-type": content_type, "mcp-protocol-version": version}
     client = await answered(Client(api_key, call("list_bookings"), **headers))
     assert client.status == 400
     assert "application/json" in json.loads(client.content)["error"]["data"]["suggestion"]
+
+
+@pytest.mark.parametrize("content_type", ["application/json;charset=utf-8", "Application/JSON"])
+@pytest.mark.parametrize("method", ["tools/call", "ping"])
+async def test_the_content_type_of_json_may_be_written_in_every_way(api_key: str, content_type: str, method: str):
+    asked = call("list_bookings") if method == "tools/call" else {"jsonrpc": "2.0", "id": 1, "method": method}
+    client = await answered(Client(api_key, asked, **{"content-type": content_type}))
+    assert client.status == 200
+    assert "result" in json.loads(client.content)
 
 
 async def test_an_id_of_many_digits_is_answered_by_its_id(api_key: str):

@@ -1,4 +1,4 @@
-"""Messages that are not valid JSON-RPC: what their senders are told."""
+"""The errors for messages that are not valid JSON-RPC."""
 
 import json
 from typing import Any

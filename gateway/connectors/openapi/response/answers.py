@@ -214,9 +214,8 @@ def _decoded(response: Response) -> str:
 
 
 def _of_utf8(body: bytes) -> str:
-    """The text. If it is not UTF-8 and no character of it is, it is in Windows-1252, of which ISO-8859-1 is a part: the
-    encoding of most texts that are sent without a charset, and the one that browsers assume. Otherwise single bytes are
-    wrong, and become U+FFFD."""
+    """Decodes as UTF-8. Invalid bytes become U+FFFD, unless no character beyond ASCII is valid: then the text is in
+    Windows-1252, which includes ISO-8859-1. Most texts that are sent without a charset are, and browsers assume it."""
     text = body.decode("utf-8", "replace")
     if "\ufffd" not in text or "\ufffd".encode() in body or _BEYOND_ASCII.search(text):
         return text

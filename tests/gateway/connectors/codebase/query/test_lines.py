@@ -1,4 +1,4 @@
-"""What grep and findReferences show of long lines, and find in lines that end as on Windows."""
+"""grep and findReferences: excerpts of long lines, and matches in lines that end with CRLF."""
 
 from pathlib import Path
 from typing import Any
