@@ -48,7 +48,7 @@ class Environment(environ.Env):  # type: ignore[misc]
 
     def address(self, name: str, schemes: Collection[str], *, default: str = "", example: str) -> str:
         """A URL. The message does not quote a wrong one, which may have a password."""
-        text = self.str(name, default=default)
+        text: str = self.str(name, default=default)
         if text and not _is_address(text, schemes):
             raise _not_address(name, example)
         return text
