@@ -43,7 +43,7 @@ def check_rollouts(now: datetime | None = None) -> None:
                 continue
             try:
                 _check(rollout, now)
-            except steps.StepRefused:  # somebody paused or aborted it meanwhile
+            except steps.StepRefused:  # somebody paused, aborted or advanced it meanwhile
                 continue
             except ValidationError as error:
                 _store_verdict(rollout, f"The values cannot become a budget: {' '.join(error.messages)}", now)
@@ -69,7 +69,7 @@ def _check(rollout: Rollout, now: datetime) -> None:
         steps.roll_back(rollout.pk, found.reason)
         logger.warning("rollout rolled back", extra={"rollout": rollout.name, "reason": found.reason})
     elif found.advice is Advice.ADVANCE:
-        steps.advance(rollout.pk, f"Automatic: {found.reason}")
+        steps.advance(rollout.pk, f"Automatic: {found.reason}", rollout.step)
     _store_verdict(rollout, found.reason, now)
 
 

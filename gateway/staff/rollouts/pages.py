@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -146,7 +147,7 @@ def rollout(request: HttpRequest, address: Address, name: str) -> HttpResponseBa
 @page(needs=CHANGE)
 @require_POST
 def act(request: HttpRequest, address: Address, name: str, action: str) -> HttpResponseBase:
-    """POST field: `reason`."""
+    """POST fields: `reason`, and `step`, which the page showed."""
     found = get_object_or_404(Rollout, name=name)
     chosen = ACTIONS.get(action)
     if chosen is None:
@@ -157,13 +158,21 @@ def act(request: HttpRequest, address: Address, name: str, action: str) -> HttpR
         messages.error(request, REASON_NEEDED)
         return back
     try:
-        changed = chosen.run(found.pk, reason)
+        changed = _run_at(request, chosen)(found.pk, reason)
         messages.success(request, ENDED if changed.state == RolloutState.DONE else chosen.message)
     except steps.StepRefused as refused:
         messages.error(request, str(refused))
     except ValidationError as error:
         messages.error(request, f"The values cannot become a budget: {' '.join(error.messages)}")
     return back
+
+
+def _run_at(request: HttpRequest, action: RolloutAction) -> Callable[[int, str], Rollout]:
+    """The action, for the step that the page showed: another person, or a check, may have gone on since."""
+    seen = request.POST.get("step", "")[:5]
+    if action.run is steps.advance and seen.isdecimal():
+        return partial(steps.advance, seen_step=int(seen))
+    return action.run
 
 
 def values_of(found: Rollout) -> list[tuple[str, str]]:

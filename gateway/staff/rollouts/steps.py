@@ -31,9 +31,16 @@ def resume(pk: int, reason: str) -> Rollout:
     return _change(pk, reason, (RolloutState.PAUSED,), lambda each, now: _to(each, RolloutState.RUNNING))
 
 
-def advance(pk: int, reason: str) -> Rollout:
-    """The next step; after the last one the values become budgets, and the rollout ends."""
-    return _change(pk, reason, (RolloutState.RUNNING, RolloutState.PAUSED), _next)
+def advance(pk: int, reason: str, seen_step: int | None = None) -> Rollout:
+    """The next step; after the last one the values become budgets, and the rollout ends. `seen_step`: the step that the
+    decision was made at. If the rollout has left it, StepRefused is raised: two decisions are one step, not two."""
+
+    def change(rollout: Rollout, now: datetime) -> None:
+        if seen_step not in (None, rollout.step):
+            raise StepRefused(f"{rollout} is at step {rollout.step + 1} by now, so it did not advance again.")
+        _next(rollout, now)
+
+    return _change(pk, reason, (RolloutState.RUNNING, RolloutState.PAUSED), change)
 
 
 def abort(pk: int, reason: str) -> Rollout:

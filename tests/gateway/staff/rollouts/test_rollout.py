@@ -330,6 +330,19 @@ def test_after_the_last_step_the_page_says_that_the_values_are_budgets(ops: Clie
     assert "The next step has begun." not in last
 
 
+def test_two_people_who_press_next_at_the_same_step_make_one_step(ops: Client, running: Rollout):
+    Rollout.objects.update(steps=[5, 50, 100])
+    shown = ops.get(f"{PAGES}smaller-pages/").content.decode()
+    step = shown.partition('name="step" value="')[2].partition('"')[0]
+    pressed = f"{PAGES}smaller-pages/next/"
+    first = ops.post(pressed, {"reason": "on", "step": step}, follow=True).content.decode()
+    assert "The next step has begun." in first
+    second = ops.post(pressed, {"reason": "on", "step": step}, follow=True).content.decode()
+    assert "smaller-pages is at step 2 by now, so it did not advance again." in second
+    running.refresh_from_db()
+    assert (running.step, running.state) == (1, RolloutState.RUNNING)
+
+
 def test_the_first_step_of_few_callers_is_explained(ops: Client, commits: Any):
     for number in range(4):
         ApiKey.objects.create(name=f"key-{number}", prefix="slc_x", digest=str(number))
