@@ -91,13 +91,11 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
         self.instance.values = {name: value for name, value in given.items() if value not in (None, "")}
         return cleaned
 
-    def _get_validation_exclusions(self) -> set[str]:
-        """The values are validated with the rest, although they are not a field of the form."""
-        exclusions: set[str] = super()._get_validation_exclusions()  # type: ignore[misc]
-        return exclusions - {"values"}
-
     def _update_errors(self, errors: Any) -> None:
-        """Shows the errors of the values above the form."""
+        """Shows the errors of the values above the form, unless a field has its own: a value that was rejected is no
+        value that is missing."""
         if hasattr(errors, "error_dict") and "values" in errors.error_dict:
-            errors.error_dict.setdefault("__all__", []).extend(errors.error_dict.pop("values"))
+            of_values = errors.error_dict.pop("values")
+            if not self.errors.keys() & set(CHANGEABLE):
+                errors.error_dict.setdefault("__all__", []).extend(of_values)
         super()._update_errors(errors)  # type: ignore[misc]

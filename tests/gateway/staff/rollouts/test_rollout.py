@@ -313,6 +313,18 @@ def test_a_bad_form_says_what_is_wrong(ops: Client, field: str, value: str, said
     assert not Rollout.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("size", "said", "unsaid"),
+    [("", "Nothing would change", "cannot be blank"), ("0", "must be from 1 to 1,000", "Nothing would change")],
+)
+def test_a_form_without_a_valid_value_has_one_error(ops: Client, size: str, said: str, unsaid: str):
+    sent = {"name": "pages", "steps": "100", "minimum_calls": 200, "minimum_minutes": 30, "reason": "x"}
+    page = ops.post(f"{PAGES}new/", {**sent, "default_page_size": size}).content.decode()
+    assert said in page
+    assert unsaid not in page
+    assert "cannot be blank" not in page
+
+
 def test_values_that_no_call_could_have_are_not_started(ops: Client, keys: list[str]):
     made = Rollout.objects.create(name="low-cap", operations="get_booking", values={"hard_cap": 1000}, steps=[50, 100])
     shown = ops.post(f"{PAGES}low-cap/start/", {"reason": "try it"}, follow=True).content.decode()
