@@ -1,7 +1,10 @@
 """Environment variables, read strictly: an empty variable counts as unset, and an invalid value is rejected by name."""
 
 import os
+import re
 from collections.abc import Collection
+from io import StringIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,6 +40,18 @@ class Environment(environ.Env):  # type: ignore[misc]
         except ValueError:
             raise _invalid(var, text, cast) from None
         return [each.strip() for each in value if each.strip()] if cast is list else value
+
+    def read_file(self, path: Path) -> None:
+        """Reads a file like .env.example, if there is one. Variables that are set already stay. Raises
+        ImproperlyConfigured, without the text of a wrong line, which may be a secret."""
+        try:
+            text = path.read_text("utf-8-sig")
+        except FileNotFoundError:
+            return
+        except (OSError, UnicodeDecodeError) as error:
+            raise ImproperlyConfigured(f"{path} cannot be read as UTF-8 text ({type(error).__name__}).") from None
+        lines = (_without_comment(line, f"{path}, line {number}") for number, line in enumerate(text.splitlines(), 1))
+        self.read_env(StringIO("\n".join(lines)))
 
     def choice(self, name: str, choices: Collection[str], default: str) -> str:
         """One of the choices, as they are spelt there. Capital and small letters are the same."""
@@ -74,6 +89,23 @@ class Environment(environ.Env):  # type: ignore[misc]
             return dict(self.db_url_config(text))
         except ValueError:
             raise _not_address(name, _DATABASE) from None
+
+
+_LINE = re.compile(r"\s*(?:export\s+)?(\w+)\s*=(.*)", re.ASCII)
+_QUOTED = re.compile(r"""\s*('.*'|".*")\s*(?:#.*)?""")
+_COMMENT = re.compile(r"\s+#.*")
+
+
+def _without_comment(line: str, place: str) -> str:
+    """A line of a .env file as the library reads it. The library would take a comment behind a value for a part of the
+    value. In a value that is not quoted, a # behind a space begins a comment."""
+    if not line.strip() or line.lstrip().startswith("#"):
+        return ""
+    if not (parts := _LINE.fullmatch(line)):
+        raise ImproperlyConfigured(f"{place}: expected NAME=value, or a comment that begins with #.")
+    name, value = parts.groups()
+    quoted = _QUOTED.fullmatch(value)
+    return f"{name}={quoted[1] if quoted else _COMMENT.sub('', value).strip()}"
 
 
 _DATABASE = "postgres://user:password@host:5432/name, or sqlite:////a/path"

@@ -21,7 +21,7 @@ from gateway.upstreams.addresses import allowed_networks
 
 env = Environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
-env.read_env(BASE_DIR / ".env")
+env.read_file(BASE_DIR / ".env")
 
 DATA_DIR = private_directory(Path(env.str("DATA_DIR", default=str(BASE_DIR / "var"))))
 

@@ -5,6 +5,7 @@ import re
 import secrets
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,60 @@ def test_every_setting_of_the_policy_that_has_a_variable_is_read_from_it(tmp_pat
     policy = done.stdout.strip()
     unchanged = [each.name for each in SETTINGS.values() if f"{each.name}={each.default!r}" in policy]
     assert unchanged == [name for name, setting in SETTINGS.items() if setting.one_operation_only]
+
+
+# -- The file .env ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str | bytes], dict[str, str]]:
+    """Reads a .env file with this content into an empty environment, which is returned."""
+    found: dict[str, str] = {}
+    monkeypatch.setattr(Environment, "ENVIRON", found)
+
+    def read(content: str | bytes) -> dict[str, str]:
+        (tmp_path / ".env").write_bytes(content if isinstance(content, bytes) else content.encode())
+        env.read_file(tmp_path / ".env")
+        return found
+
+    return read
+
+
+def test_every_line_of_the_example_has_its_value_alone(read: Callable[[str], dict[str, str]]):
+    """The example says: copy it and change what you need. Its comments are no values: the one of SECRET_KEY would be a
+    key that everybody knows."""
+    example = (ROOT / ".env.example").read_text()
+    found = read(re.sub(r"^#(?=[A-Z_]+=)", "", example, flags=re.MULTILINE))
+    assert len(found) > 80
+    assert {name: value for name, value in found.items() if "#" in value or value != value.strip()} == {}
+    assert (found["PORT"], found["SECRET_KEY"], found["WITHHELD_FIELDS"]) == ("8000", "", "")
+    assert found["ALLOWED_HOSTS"] == "localhost,127.0.0.1,[::1]"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("NAME=a#b", "a#b"),
+        ("NAME=#b", "#b"),
+        ("NAME=a #b", "a"),
+        ("NAME='a #b' # c", "a #b"),
+        ('NAME="a #b"# it\'s', "a #b"),
+        ("export NAME = a b \r", "a b"),
+        ("\ufeffNAME=a", "a"),
+        ("# NAME=b\n\n  #\nNAME=a=b", "a=b"),
+    ],
+)
+def test_a_comment_begins_behind_a_space(read: Callable[[str], dict[str, str]], line: str, value: str):
+    assert read(line) == {"NAME": value}
+
+
+@pytest.mark.parametrize("content", ["PORT=1\nsecret", "PORT=1\nMY-secret=1", b"PORT=\xff"])
+def test_a_line_that_is_none_is_named_and_not_quoted(
+    read: Callable[[str | bytes], dict[str, str]], content: str | bytes
+):
+    with pytest.raises(ImproperlyConfigured, match=r"\.env(, line 2: expected NAME=value| cannot be read)") as refused:
+        read(content)
+    assert "secret" not in str(refused.value)
 
 
 # -- SECRET_KEY -------------------------------------------------------------------------------------
