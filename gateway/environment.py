@@ -31,12 +31,13 @@ class Environment(environ.Env):  # type: ignore[misc]
 
     def get_value(self, var: str, cast: Any = None, default: Any = environ.Env.NOTSET, **more: Any) -> Any:
         text = os.environ.get(var, "")
-        if not text and default is not self.NOTSET:
-            return default
+        if not text:
+            return default if default is not self.NOTSET else super().get_value(var, cast=cast, **more)
         if cast is bool and text.lower() not in SWITCHES:
             raise _invalid(var, text, bool)
         try:
-            value = super().get_value(var, cast=cast, default=default, **more)
+            # Not the library's get_value, which takes a text such as "$ecret" for the name of another variable.
+            value = self.parse_value(text, cast)
         except ValueError:
             raise _invalid(var, text, cast) from None
         return [each.strip() for each in value if each.strip()] if cast is list else value

@@ -36,6 +36,15 @@ def test_a_value_of_another_kind_is_refused_by_name(
         getattr(env, kind)("SOMETHING", default=1)
 
 
+def test_a_password_may_begin_with_a_dollar_sign(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ecret", "of another variable")
+    monkeypatch.setenv("SOMETHING", "$ecret")
+    assert env.str("SOMETHING", default="") == "$ecret"
+    assert env.list("SOMETHING", default=[]) == ["$ecret"]
+    with pytest.raises(ImproperlyConfigured, match=r"SOMETHING is '\$ecret'; expected a whole number"):
+        env.int("SOMETHING", default=1)
+
+
 def test_a_misspelt_switch_is_not_read_as_off(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SOMETHING", "treu")
     with pytest.raises(ImproperlyConfigured, match="expected true or false"):
