@@ -239,11 +239,13 @@ def _called_by(caller: Caller, uri: str) -> tuple[Operation, dict[str, Any]]:
 
 
 def called(uri: str, hidden: Container[str] = ()) -> tuple[Operation, dict[str, Any]]:
-    """The operation of a URI, and its arguments, not yet validated. Raises NotFound if the URI matches no operation,
-    InvalidArgument if the query repeats an argument."""
+    """The operation of a URI, and its arguments, not yet validated. Raises NotFound if the URI is too long or matches
+    no operation, InvalidArgument if the query repeats an argument."""
     address, _, query = uri.partition("?")
     scheme, _, path = address.partition("://")
-    if scheme.lower() != hints.SCHEME or len(uri) > LONGEST_URI:
+    if len(uri) > LONGEST_URI:
+        raise _unknown(uri, f"The URI has {len(uri):,} characters, more than {LONGEST_URI:,}.", hidden)
+    if scheme.lower() != hints.SCHEME:
         raise _unknown(uri, f"Resources of this server begin with {hints.SCHEME}://", hidden)
     for operation in by_template(hidden).values():
         match = _pattern(hints.resource_address(operation)).fullmatch(f"{hints.SCHEME}://{path}")

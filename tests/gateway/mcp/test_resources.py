@@ -295,6 +295,12 @@ def test_what_is_not_there_is_said_with_the_number_of_the_era(
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_a_uri_that_is_too_long_is_told_so(doors: Doors, era: str):
+    error = doors.read(f"sluice://documents/house-manual.md?search={'x' * 20_000}", era)["error"]
+    assert error["message"] == "The URI has 20,042 characters, more than 16,384."
+
+
+@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(("uri", "parameter"), WRONG)
 def test_a_wrong_argument_is_named_with_what_to_do(doors: Doors, uri: str, parameter: str, era: str):
     error = doors.read(uri, era)["error"]
