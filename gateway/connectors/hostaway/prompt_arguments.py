@@ -135,7 +135,11 @@ def period(name: str, text: str) -> str:
     """A day or a month as written in log lines; empty for the whole log."""
     if text == EVER:
         return ""
-    return str(month(name, text)) if len(text) == len("2026-11") else str(day(name, text))
+    try:
+        return str(month(name, text)) if len(text) == len("2026-11") else str(day(name, text))
+    except InvalidArgument:
+        expected = f"a day as YYYY-MM-DD, a month as YYYY-MM, or {EVER}"
+        raise _wrong(name, text, expected, f"Set {name} to a day such as {today()}.") from None
 
 
 def month_argument() -> PromptArgument:

@@ -325,6 +325,13 @@ def test_a_wrong_argument_is_named_with_what_to_do(
     assert tokens.claude.count(json.dumps([error.message, error.data])) < 900
 
 
+@pytest.mark.parametrize("period", ["yesterday", "2026-11-31", "2026-13", "2026-11-05 to 2026-11-06"])
+def test_a_wrong_period_is_told_all_that_a_period_can_be(doors: Doors, period: str):
+    error = rejection(doors, "log_issues", {"document": LOG, "period": period}, "auto")
+    assert error.message == "period must be a day as YYYY-MM-DD, a month as YYYY-MM, or all."
+    assert error.data["suggestion"].startswith("Set period to a day such as ")
+
+
 def test_what_was_probably_meant_is_suggested(doors: Doors):
     def suggested(name: str, given: dict[str, str]) -> str:
         words: str = rejection(doors, name, given, "auto").data["suggestion"]
