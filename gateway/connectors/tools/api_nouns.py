@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
+from gateway.catalog.plurals import singular
 from gateway.connectors.tools.synonyms import CHANGING, DELETING, LOOKING, MAKING
-from gateway.connectors.tools.words import STOP_WORDS, nouns, path_words, singular, words
+from gateway.connectors.tools.words import STOP_WORDS, nouns, path_words, words
 
 _ALSO = r"(?:also(?: called| known as)?|aka|a\.k\.a\.|formerly|i\.e\.)"
 _OTHERS = [

@@ -5,8 +5,9 @@ from enum import Enum, auto
 
 from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
+from gateway.catalog.plurals import singular
 from gateway.connectors.tools.synonyms import CHANGING, DELETING, LOOKING, MAKING, OTHER_VERBS, STOPPING
-from gateway.connectors.tools.words import KNOWN_VERBS, name_words, segments, singular
+from gateway.connectors.tools.words import KNOWN_VERBS, name_words, segments
 
 
 class Does(Enum):

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from gateway.catalog.operation import Operation
+from gateway.catalog.plurals import singular
 from gateway.connectors.tools.intent import Does, suits
 from gateway.connectors.tools.names import Names
 from gateway.connectors.tools.parsed_query import ParsedQuery
-from gateway.connectors.tools.words import singular
 
 ARGUMENT = 0.4  # weight of a query's word that is only in the name of an argument, such as the channel of messages
 PART = 0.15  # how much each part of a tool's path lowers the trait `short`

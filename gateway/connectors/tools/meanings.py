@@ -4,9 +4,10 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from gateway.catalog.plurals import singular
 from gateway.connectors.tools.parsed_query import ParsedQuery
 from gateway.connectors.tools.synonyms import NOUNS, VERBS
-from gateway.connectors.tools.words import MINE, root, singular
+from gateway.connectors.tools.words import MINE, root
 
 # The weight of a related word, relative to the query's own word.
 SAME_ROOT = 0.85

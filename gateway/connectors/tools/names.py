@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from context_protection.core.policy import Kind
 from gateway.catalog.operation import Operation
+from gateway.catalog.plurals import singular
 from gateway.connectors.tools.intent import Does, done_by
 from gateway.connectors.tools.words import (
     KNOWN_VERBS,
@@ -14,7 +15,6 @@ from gateway.connectors.tools.words import (
     name_words,
     path_words,
     segments,
-    singular,
     words,
 )
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from gateway.catalog.plurals import singular
 from gateway.connectors.tools.intent import Does, asked_by
 from gateway.connectors.tools.synonyms import GENERIC, NOUNS, plainly
-from gateway.connectors.tools.words import KNOWN_VERBS, MINE, STOP_WORDS, singular, words
+from gateway.connectors.tools.words import KNOWN_VERBS, MINE, STOP_WORDS, words
 
 MAX_WORDS = 24  # words of a query that are searched for
 # Weights of words. All others weigh 1.

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gateway.catalog.operation import Operation
+from gateway.catalog.plurals import singular
 from gateway.connectors.tools.api_nouns import Nouns
-from gateway.connectors.tools.words import path_words, route_words, singular, verbs, words
+from gateway.connectors.tools.words import path_words, route_words, verbs, words
 
 # The weight of a word by the text that has it.
 WEIGHTS: Mapping[str, float] = {

@@ -1,10 +1,11 @@
-"""Words of tools and of queries: how names are split, a word's singular and root, and which words are ignored."""
+"""Words of tools and of queries: how names are split, a word's root, and which words are ignored."""
 
 import re
 import unicodedata
 from functools import lru_cache
 
 from gateway.catalog.operation import Operation
+from gateway.catalog.plurals import REMEMBERED, singular
 from gateway.connectors.tools.synonyms import VERBS
 
 _WORD = re.compile(r"[^\W_]+")
@@ -36,11 +37,8 @@ def _without_accents(text: str) -> str:
     return "".join(character for character in parts if not unicodedata.combining(character))
 
 
-# -- Singulars and roots ----------------------------------------------------------------------------
+# -- Roots ------------------------------------------------------------------------------------------
 
-REMEMBERED = 20_000  # cached words; limited, as queries can have any words
-_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
-_PLURALS = (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss"), ("us", "us"))
 _ENDED = (
     "ations ation itions ition ions ion ings ing ments ment ances ance ants ant ers er ors or ees ee ed al es e y s"
 )
@@ -62,17 +60,6 @@ _CHANGED = (
 _SHORTEST_ROOT = 4  # letters
 _OF_VERBS = frozenset({"ing", "ings", "ed"})
 _LEAVE_THREE = _OF_VERBS | {"ment", "ments", "e"}
-
-
-@lru_cache(REMEMBERED)
-def singular(word: str) -> str:
-    """The singular of an English plural. Other words are returned unchanged."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    for ending, instead in _PLURALS:
-        if word.endswith(ending):
-            return word.removesuffix(ending) + instead
-    return word[:-1] if word.endswith("s") and len(word) > 3 else word
 
 
 @lru_cache(REMEMBERED)

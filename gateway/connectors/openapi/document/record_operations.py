@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from context_protection.core.policy import Kind
+from gateway.catalog.plurals import singular
 from gateway.connectors.openapi.document.arguments import TEMPLATE
 from gateway.connectors.openapi.document.description import DocumentedOperation, RowLookup
-from gateway.connectors.openapi.document.wording import singular, words
+from gateway.connectors.openapi.document.wording import words
 
 _LAST = re.compile(r"(.*)/\{([^{}]+)\}(\.\w+)?")  # a path that ends with a parameter, as in /orders/{id}.json
 _KEYS = frozenset({"id", "uuid", "guid", "key", "number", "slug", "code", "sku"})  # words in the names of keys

@@ -7,11 +7,12 @@ from typing import Any
 
 from context_protection.core.cached_property import cached_property
 from context_protection.core.policy import Kind
+from gateway.catalog.plurals import singular
 from gateway.connectors.openapi.document import conventions
 from gateway.connectors.openapi.document.kinds import as_mapping, kinds, variants
 from gateway.connectors.openapi.document.references import References
 from gateway.connectors.openapi.document.schemas import Lean, Leaning
-from gateway.connectors.openapi.document.wording import folded, singular, words
+from gateway.connectors.openapi.document.wording import folded, words
 
 SHOWN_LEVELS, SHOWN_NODES = 3, 300
 MAX_PROPERTIES = 300  # examined per object

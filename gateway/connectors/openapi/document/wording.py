@@ -9,6 +9,7 @@ from typing import Any
 from context_protection.core.policy import Kind
 from context_protection.core.splitting import sentences
 from gateway.catalog.definition import RENAMED, RESERVED
+from gateway.catalog.plurals import singular
 
 # -- Names of tools and of their arguments ----------------------------------------------------------
 
@@ -105,13 +106,6 @@ def _segments(path: str) -> list[str]:
     """The path's segments without versions, and without words such as api."""
     parts = [part for part in path.partition("?")[0].split("/") if part]
     return [part for part in parts if not _VERSION.fullmatch(part) and part.lower() not in _NO_NOUNS]
-
-
-def singular(word: str) -> str:
-    for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("ss", "ss")):
-        if word.endswith(ending) and len(word) > len(ending):
-            return word.removesuffix(ending) + instead
-    return word[:-1] if word.endswith("s") and not word.endswith(("us", "is")) and len(word) > 3 else word
 
 
 def _joined(candidate: Sequence[str]) -> str:

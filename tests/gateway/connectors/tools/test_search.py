@@ -13,7 +13,7 @@ from gateway.catalog.operation import Operation
 from gateway.connectors.tools.api_nouns import Nouns
 from gateway.connectors.tools.parsed_query import query_words
 from gateway.connectors.tools.search import Index
-from gateway.connectors.tools.words import nouns, route_words, singular, verbs, words
+from gateway.connectors.tools.words import nouns, route_words, verbs, words
 from tests.gateway.connectors.tools.invented import operations
 from tests.gateway.connectors.tools.questions import HELD_OUT, QUESTIONS
 
@@ -189,20 +189,6 @@ def test_names_and_sentences_fall_apart_into_words(text: str, expected: list[str
 def test_a_question_is_reduced_to_what_may_name_a_tool():
     assert query_words("How do I get rid of the booking 43000003?") == ["delete", "booking"]
     assert query_words("what is it") == ["what", "is", "it"], "nothing else is there"
-
-
-@pytest.mark.parametrize(
-    ("plural", "one"),
-    [
-        ("bookings", "booking"),
-        ("companies", "company"),
-        ("taxes", "tax"),
-        ("address", "address"),
-        ("branches", "branch"),
-    ],
-)
-def test_plurals_are_one_of_many(plural: str, one: str):
-    assert singular(plural) == one
 
 
 def tool(name: str, description: str, **more: object) -> Operation:

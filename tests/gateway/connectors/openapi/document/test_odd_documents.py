@@ -111,7 +111,7 @@ def test_no_part_of_a_document_fails_it_or_an_operation_that_has_nothing_to_do_w
 def test_everything_is_read_where_nothing_is_odd():
     whole = dict(WHOLE)
     api = read(whole.pop("paths"), **whole)
-    assert [each.name for each in api.operations] == ["list_people", "create_people", "get_people", "good"]
+    assert [each.name for each in api.operations] == ["list_people", "create_person", "get_person", "good"]
     assert [list(each.parameters) for each in api.operations] == [
         ["X-Trace"],
         ["X-Trace", "name", "kind", "boss", "pets", "tags", "key"],

@@ -55,6 +55,7 @@ def test_without_an_id_the_name_comes_from_method_and_path():
         ("get", "/api/2024-01/repos/{owner}/{repo}/issues"),
     ) == ["list_customers", "create_customer", "delete_customer", "capture_charge", "list_repo_issues"]
     assert names(("get", "/v1/categories/{id}"), schema=ROW) == ["get_category"]
+    assert names(("get", "/movies/{id}"), ("delete", "/statuses/{id}"), schema=ROW) == ["get_movie", "delete_status"]
 
 
 @pytest.mark.parametrize(
