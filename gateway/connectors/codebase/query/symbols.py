@@ -80,16 +80,17 @@ def outline(query: Mapping[str, Any], sources: Sources, has_left: HasLeft) -> Qu
 
 def _content(path: str, name: str, sources: Sources) -> bytes:
     """The content of the file at `path`, which the query calls `name`. Raises InvalidArgument."""
+    wrong_path = unread = ""
     try:
-        content = sources.read(path) if files.has_name(sources.repository, path) else None
-        problem = "is not a text file of the project"
+        if files.has_name(sources.repository, path):
+            if (content := sources.read(path)) is not None:
+                return content
+            unread = files.why_unread(sources.root, sources.repository, path)
     except PathRefused as refused:
-        content, problem = None, str(refused)
-    if content is not None:
-        return content
-    close = nearest(path, sources.paths)
+        wrong_path = str(refused)
+    close = None if unread else nearest(path, sources.paths)
     raise InvalidArgument(
-        problem if problem.startswith("The path") else f"{name[:200]!r} {problem}.",
+        wrong_path or unread or f"{name[:200]!r} is not a text file of the project.",
         reason="path_refused",
         parameter="query.path",
         value=name,

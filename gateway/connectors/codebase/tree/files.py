@@ -46,6 +46,17 @@ def has_name(repository: pygit2.Repository, path: str) -> bool:
         return False
 
 
+def why_unread(root: Path, repository: pygit2.Repository, path: str) -> str:
+    """A sentence that says why `file_at` has no file at this path of the work tree: it is a link, or too large. Empty
+    if its name or contents are left out, and for a bare repository."""
+    try:
+        if not repository.is_bare:
+            paths.read(root, path)
+    except paths.PathRefused as refused:
+        return str(refused)
+    return ""
+
+
 def file_at(root: Path, repository: pygit2.Repository, path: str) -> TreeFile | None:
     """The file at a path, whether or not `names` has it: a file that git ignores is read too. None if the file is left
     out (see `left_out`), has disappeared, cannot be read, or is larger than paths.MAX_FILE_BYTES. Raises PathRefused

@@ -218,6 +218,18 @@ def test_outline_of_what_is_no_file_is_refused(ask: Ask, path: str):
     assert (refused.value.parameter, refused.value.value) == ("query.path", path)
 
 
+def test_outline_of_a_file_that_is_not_read_says_why(ask: Ask, root: Path):
+    repositories.write(root, **{"src/large.py": "x = 1\n" * 200_000})
+    (root / "src/linked.py").symlink_to("server.py")
+    repositories.commit(root, "more")
+    with pytest.raises(InvalidArgument) as refused:
+        ask({"operation": "outline", "path": "src/large.py"})
+    assert refused.value.message == "The file 'src/large.py' has 1,200,000 bytes, more than 1,000,000."
+    assert refused.value.suggestion == 'Ask {"operation": "listFiles"} for the paths.'
+    with pytest.raises(InvalidArgument, match="it is a link"):
+        ask({"operation": "outline", "path": "src/linked.py"})
+
+
 def test_outline_of_an_ignored_file_is_refused_and_that_of_a_new_file_is_not(ask: Ask, root: Path):
     code = "class Built:\n    pass\n"
     repositories.write(root, **{".gitignore": "build/\n", "build/out.py": code, "src/fresh.py": code})
