@@ -26,6 +26,9 @@ pygit2.settings.set_extensions(_EXTENSIONS)
 pygit2.settings.enable_caching(False)
 pygit2.settings.mwindow_size, pygit2.settings.mwindow_mapped_limit = _WINDOW, _WINDOWS
 
+# In libgit2's errors for repositories that git itself can read, such as those with SHA-256.
+_FOREIGN_FORMATS = ("unknown object format", "unsupported extension")
+
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # libgit2 knows it; it need not be stored
 
 
@@ -69,7 +72,9 @@ def _why(root: Path, error: Exception) -> str:
         if above:
             return f"{root} is a folder inside of a git repository. Use the repository's root: {above}"
         return f"{root} is not a git repository. Run `git init` there, or choose the root folder of one."
-    return f"The git repository at {root} cannot be read: {error}. Check it with `git -C {root} status`."
+    is_sound = any(each in str(error) for each in _FOREIGN_FORMATS)
+    advice = "Add a copy of it in git's default format." if is_sound else f"Check it with `git -C {root} status`."
+    return f"The git repository at {root} cannot be read: {error}. {advice}"
 
 
 def _looks_like_one(root: Path) -> bool:

@@ -148,10 +148,13 @@ def test_a_broken_repository_is_named(tmp_path: Path):
     (folder / ".git/config").write_text("[core\n")
     with pytest.raises(RepositoryRefused, match=r"cannot be read: .*Check it with `git -C"):
         opened(folder)
-    (folder / ".git/config").write_text(
-        "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
-    )
-    with pytest.raises(RepositoryRefused, match=r"cannot be read"):
+
+
+@pytest.mark.parametrize("extension", ["objectformat = sha256", "refstorage = reftable"])
+def test_a_format_that_libgit2_does_not_read_is_told_from_damage(tmp_path: Path, extension: str):
+    folder = new(tmp_path / "work", **{"a.py": "1\n"})
+    (folder / ".git/config").write_text(f"[core]\n\trepositoryformatversion = 1\n[extensions]\n\t{extension}\n")
+    with pytest.raises(RepositoryRefused, match=r"cannot be read: .*Add a copy of it in git's default format\.$"):
         opened(folder)
 
 
