@@ -82,7 +82,8 @@ def recommend(answers: Sequence[AnswerSize], budget: int, hard_cap: int) -> Reco
     """Raises the budget until FITS is met, if that is possible below the hard cap. It never lowers the budget, because
     figures do not show whether a shorter answer would have been enough."""
     count = len(answers)
-    basis = f"From the newest {wording.plural(count, 'answer')} of 30 days. Tokens by the formula, as budgets are."
+    basis = f"From the newest {wording.plural(count, 'answer')} of 30 days that were not from the cache."
+    basis += " Tokens by the formula, as budgets are."
     if count < FEWEST:
         said = f"{wording.plural(count, 'answer')} in 30 days, too few ({FEWEST} needed)."
         return Recommendation(said, f"too few answers ({FEWEST} needed)", "")
