@@ -5,6 +5,7 @@ Its only I/O is the snapshot store and, for lists and long texts, the reads of t
 
 from context_protection.core import handles, lists, records, text_search, texts
 from context_protection.core.cursors import Snapshot, Snapshots
+from context_protection.core.errors import invalid_cursor
 from context_protection.core.memory_text import stored_text
 from context_protection.core.payloads import AnswerRequest, Envelope, Payload, Record, Rows
 from context_protection.core.policy import Policy
@@ -26,6 +27,9 @@ def protect(payload: Payload | None, request: AnswerRequest, policy: Policy, sna
         assert request.snapshot is not None
         return records.next_part(request.snapshot, request, policy, snapshots)
     if isinstance(payload, Record):
+        if request.snapshot is not None:  # a snapshot of a record has its parts, so that no payload is fetched
+            message = "The cursor continues a list, but the operation returns a record by now."
+            raise invalid_cursor("cursor_mismatch", "", message)
         return records.answer(payload, request, policy, snapshots)
     if isinstance(payload, Rows):
         return lists.answer(payload, request, policy, snapshots)

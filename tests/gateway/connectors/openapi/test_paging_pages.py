@@ -87,6 +87,21 @@ def test_what_is_saved_makes_it_a_list_that_is_walked_to_its_end(
     assert operation.paging is None
 
 
+def test_a_cursor_of_a_list_that_ops_have_made_a_record_is_rejected(
+    doors: Doors, admin_client: Client, operation: ImportedOperation
+):
+    """The record would repeat the rows of the first page, and a client would add them to those that it has."""
+    admin_client.post(address(operation), {**LINES, "save": "Save"})
+    revisions.bump()
+    cursor = doors.mcp("shop_read_things", {"limit": 20})["nextCursor"]
+    admin_client.post(address(operation), {"style": "", "save": "Save"})
+    revisions.bump()
+    error = doors.mcp("shop_read_things", {"cursor": cursor})["error"]
+    assert error["reason"] == "cursor_mismatch"
+    assert "returns a record by now" in error["message"]
+    assert "lines" in doors.mcp("shop_read_things", {})
+
+
 def test_saving_the_page_as_it_is_changes_nothing(admin_client: Client, operation: ImportedOperation):
     whole = Paging(
         PagingStyle.LAST_ID, "limit", 10, 100, "after", 1, "next", "more", "count", "ref", "before"
