@@ -69,6 +69,24 @@ class Environment(environ.Env):  # type: ignore[misc]
             raise _not_address(name, example)
         return text
 
+    def hosts(self, name: str, *, default: list[str]) -> list[str]:
+        """Names or addresses of hosts. One with a scheme or a port would match no request."""
+        found: list[str] = self.list(name, default=default)
+        for each in found:
+            if "/" in each or (":" in each and not each.endswith("]")):
+                raise ImproperlyConfigured(f"{name} has {each!r}; expected hosts alone, such as sluice.example.com.")
+        return found
+
+    def origins(self, name: str) -> list[str]:
+        """Origins as browsers send them. One with a path would match none."""
+        found: list[str] = self.list(name, default=[])
+        for each in found:
+            if not _is_address(each, WEB) or urlsplit(each).path:
+                raise ImproperlyConfigured(
+                    f"{name} has {each!r}; expected origins, such as https://sluice.example.com."
+                )
+        return found
+
     def whole(self, name: str, unit: str, *, default: int, least: int = 0, most: int = MOST) -> int:
         """A whole number within its bounds."""
         return int(self._within(name, unit, self.int(name, default=default), least, most))

@@ -131,6 +131,8 @@ WRONG = [
     ("HOSTAWAY_BASE_URL", "ftp://host", "https://host/v1"),
     ("ANTHROPIC_BASE_URL", "https:///v1", "https://host"),
     ("PUBLIC_URL", "sluice.example.com", "https://host"),
+    ("ALLOWED_HOSTS", "localhost,https://sluice.example.com", "hosts alone, such as sluice.example.com"),
+    ("CSRF_TRUSTED_ORIGINS", "sluice.example.com", "origins, such as https://sluice.example.com"),
     ("LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING, ERROR"),
     ("LOG_FORMAT", "xml", "console, json"),
     ("TOOL_LIST_BUDGET", "-1", "0 to 1,000,000,000 tokens"),
@@ -156,6 +158,24 @@ def test_a_wrong_value_stops_the_start_with_what_is_expected(tmp_path: Path, nam
     assert sentence.startswith(f"Configuration: {name} ")
     assert expected in sentence.partition("; expected ")[2]
     assert "secret" not in sentence
+
+
+@pytest.mark.parametrize("text", ["localhost,127.0.0.1,[::1]", "*", ".example.com,sluice"])
+def test_hosts_are_names_addresses_and_patterns(monkeypatch: pytest.MonkeyPatch, text: str):
+    monkeypatch.setenv("ALLOWED_HOSTS", text)
+    assert env.hosts("ALLOWED_HOSTS", default=[]) == text.split(",")
+    monkeypatch.setenv("ALLOWED_HOSTS", f"{text},sluice.example.com:8000")
+    with pytest.raises(ImproperlyConfigured, match=r"ALLOWED_HOSTS has 'sluice\.example\.com:8000'"):
+        env.hosts("ALLOWED_HOSTS", default=[])
+
+
+def test_origins_have_a_scheme_and_no_path(monkeypatch: pytest.MonkeyPatch):
+    origins = ["https://*.example.com", "http://127.0.0.1:8000"]
+    monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", ", ".join(origins))
+    assert env.origins("CSRF_TRUSTED_ORIGINS") == origins
+    monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", "https://sluice.example.com/")
+    with pytest.raises(ImproperlyConfigured, match=r"CSRF_TRUSTED_ORIGINS has 'https://sluice\.example\.com/'"):
+        env.origins("CSRF_TRUSTED_ORIGINS")
 
 
 def test_the_level_of_the_log_may_be_in_small_letters(monkeypatch: pytest.MonkeyPatch):
