@@ -80,8 +80,9 @@ def _check_length(parameter: str, value: str) -> None:
         raise invalid(parameter, value, f"{parameter} has {len(value)} characters.", expected, advice)
 
 
-def compiled(expression: str) -> Any:
-    """The expression, if its memory is bounded. Its searches take a `timeout`. Raises InvalidArgument."""
+def compiled(expression: str, *, is_multiline: bool = False, ignores_case: bool = False) -> Any:
+    """The expression, if its memory is bounded. Its searches take a `timeout`. `is_multiline`: ^ and $ match at each
+    line. Raises InvalidArgument."""
     _check_length("regex", expression)
     if _REJECTED.search(expression):
         message = "regex uses recursion or verbose mode, which are not supported."
@@ -96,7 +97,7 @@ def compiled(expression: str) -> Any:
         expected = f"at most {MAX_STEPS:,} steps once every {{n}} is expanded"
         raise invalid("regex", expression, "regex has too many repetitions.", expected, "Use + or * for large counts.")
     try:
-        return regex.compile(expression)
+        return regex.compile(expression, regex.MULTILINE * is_multiline | regex.IGNORECASE * ignores_case)
     except regex.error as error:
         place = "" if error.pos is None else f" at character {error.pos + 1}"
         message = f"regex is not valid: {error.msg}{place}."

@@ -45,7 +45,7 @@ def _finder(query: Mapping[str, Any]) -> Find:
         literal = re.compile(re.escape(pattern), re.IGNORECASE if query["ignoreCase"] else 0)
         return lambda text: (each.span() for each in literal.finditer(text))
     try:
-        compiled = patterns.compiled(f"(?m{'i' if query['ignoreCase'] else ''}){pattern}")
+        compiled = patterns.compiled(pattern, is_multiline=True, ignores_case=query["ignoreCase"])
     except InvalidArgument as refused:
         raise replace(
             refused,

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from context_protection.core.errors import InvalidArgument
+from context_protection.core.patterns import MAX_PATTERN_CHARS
 from gateway.connectors.codebase.index.index_place import SqlitePlace
 from gateway.connectors.codebase.place import ProjectPlace
 from gateway.connectors.codebase.query.formats import LONGEST_LABEL, SHORTEST_EXCERPT
@@ -72,3 +74,23 @@ def test_no_line_is_found_behind_the_last_one(ask: Ask, tmp_path: Path, pattern:
     at = place(tmp_path, **{"a.txt": "first\n\nthird\n", "b.txt": "only", "c.txt": ""})
     rows = ask({"operation": "grep", "pattern": pattern, "isRegex": True}, at=at)["results"]["matches"]
     assert [(row["path"], row["startLine"]) for row in rows] == found
+
+
+@pytest.mark.parametrize("ignores_case", [False, True])
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [("(((", "missing ) at character 4."), ("x" * 501, "regex has 501 characters.")],
+    ids=["open", "long"],
+)
+def test_the_error_for_an_expression_counts_its_own_characters(
+    ask: Ask, pattern: str, message: str, ignores_case: bool
+):
+    with pytest.raises(InvalidArgument) as refused:
+        ask({"operation": "grep", "pattern": pattern, "isRegex": True, "ignoreCase": ignores_case})
+    assert refused.value.message.endswith(message)
+
+
+def test_an_expression_of_the_greatest_length_is_searched_for(ask: Ask, tmp_path: Path):
+    at = place(tmp_path, **{"a.md": f"first\n{'x' * MAX_PATTERN_CHARS}\n"})
+    query = {"operation": "grep", "pattern": f"^{'X' * (MAX_PATTERN_CHARS - 2)}", "isRegex": True, "ignoreCase": True}
+    assert [row["startLine"] for row in ask(query, at=at)["results"]["matches"]] == [2]
