@@ -71,7 +71,8 @@ def _label(row: Row) -> str:
         return f"{row['time'][:10]} {row['subject']}"
     if "changeType" in row:
         old = f" from {row['oldPath']}" if "oldPath" in row else ""
-        return f"{row['changeType']}{old}, +{row['addedLines']} −{row['removedLines']}"
+        counted = f"+{row['addedLines']} −{row['removedLines']}" if "addedLines" in row else "lines not counted"
+        return f"{row['changeType']}{old}, {counted}"
     if "name" in row:
         return f"{row['kind']} {row['name']}"
     return next((line.strip() for line in row.get("excerpt", "").split("\n") if line.strip()), "")[:LONGEST_LABEL]

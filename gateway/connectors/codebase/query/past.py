@@ -107,8 +107,11 @@ def changed_since(query: Mapping[str, Any], sources: Sources, has_left: HasLeft)
 
 
 def _changed(change: FileChange) -> dict[str, Any]:
-    marks = [line.mark for hunk in change.hunks for line in hunk.lines]
+    """The row of a changed file; without the numbers of lines if not all lines were read."""
     row = {"path": change.path, "changeType": str(change.kind)}
     if change.old_path:
         row["oldPath"] = change.old_path
+    if change.cut:
+        return row
+    marks = [line.mark for hunk in change.hunks for line in hunk.lines]
     return {**row, "addedLines": marks.count("+"), "removedLines": marks.count("-")}

@@ -61,7 +61,10 @@ _MATCH = record(
     "kind",
 )
 _CHANGED_FILE = record(
-    {"path": TEXT, "changeType": TEXT, "oldPath": TEXT, "addedLines": COUNT, "removedLines": COUNT}, "oldPath"
+    {"path": TEXT, "changeType": TEXT, "oldPath": TEXT, "addedLines": COUNT, "removedLines": COUNT},
+    "oldPath",
+    "addedLines",
+    "removedLines",
 )
 _ROWS: Mapping[str, Schema] = {
     "matches": _MATCH,

@@ -240,6 +240,17 @@ def test_outline_of_an_ignored_file_is_refused_and_that_of_a_new_file_is_not(ask
     ]
 
 
+def test_lines_that_were_not_read_are_not_counted(ask: Ask, root: Path):
+    repositories.write(root, **{"src/large.py": "x = 1\n" * 200_000, "src/small.py": "x = 1\n"})
+    query = {"operation": "changedSince", "commit": "HEAD"}
+    assert ask(query)["results"]["changedFiles"] == [
+        {"path": "src/large.py", "changeType": "Added"},
+        {"path": "src/small.py", "changeType": "Added", "addedLines": 1, "removedLines": 0},
+    ]
+    text = ask(query, responseFormat="Concise")["results"]["text"]
+    assert text.split("\n") == ["src/large.py  Added, lines not counted", "src/small.py  Added, +1 −0"]
+
+
 def test_outline_of_a_file_of_another_repository_is_refused(ask: Ask, root: Path):
     repositories.new(root / "nested", **{"inner.py": "class Inner:\n    pass\n"})
     with pytest.raises(InvalidArgument):
