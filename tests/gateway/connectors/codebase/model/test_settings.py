@@ -12,7 +12,7 @@ from tests.settings_reference import ROOT
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"CODEBASE_MODEL": "gpt"}, "expected off, client or anthropic"),
+        ({"CODEBASE_MODEL": "gpt"}, "expected one of: off, client, anthropic"),
         ({"CODEBASE_MODEL": "anthropic"}, "set ANTHROPIC_API_KEY"),
         ({"CODEBASE_MODEL_INPUT_PRICE": "-1"}, "CODEBASE_MODEL_INPUT_PRICE is -1.0"),
         ({"CODEBASE_MODEL_OUTPUT_PRICE": "nan"}, "CODEBASE_MODEL_OUTPUT_PRICE is 'nan'"),
