@@ -116,8 +116,8 @@ _COMMENT = re.compile(r"\s+#.*")
 
 
 def _without_comment(line: str, place: str) -> str:
-    """A line of a .env file as the library reads it. The library would take a comment behind a value for a part of the
-    value. In a value that is not quoted, a # behind a space begins a comment."""
+    """A line of a .env file as the library reads it. In an unquoted value, a # behind a space begins a comment. The
+    library makes a comment part of the value; its `parse_comments` ends a value at each #, in double quotes too."""
     if not line.strip() or line.lstrip().startswith("#"):
         return ""
     if not (parts := _LINE.fullmatch(line)):

@@ -103,7 +103,7 @@ def test_no_server_starts_with_a_policy_that_exceeds_the_cap_of_all_answers(tmp_
 
 
 def refused_start(data_dir: Path, command: str, **variables: str) -> str:
-    """What a command of manage.py writes if it does not start. Fails if it starts."""
+    """Runs a command of manage.py, which must not start. Returns its stderr."""
     environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PORT": "0", **variables}
     done = subprocess.run(
         [sys.executable, "manage.py", command],

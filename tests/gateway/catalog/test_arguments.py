@@ -396,7 +396,7 @@ def test_a_strict_operation_takes_no_other_form(given: dict[str, Any], parameter
         ("get_booking", "id", "one", "a whole number of at least 1"),
     ],
 )
-def test_a_number_in_a_text_gets_the_error_of_a_number(operation: str, name: str, text: str, told: str):
+def test_the_error_for_a_number_sent_as_a_text_is_that_of_numbers(operation: str, name: str, text: str, told: str):
     with pytest.raises(InvalidArgument) as refused:
         validated(catalogue.get(operation), {name: text})
     assert refused.value.message == f"{name} must be {told}."
