@@ -1,7 +1,6 @@
 """Environment variables, read strictly: an empty variable counts as unset, and an invalid value is rejected by name."""
 
 import os
-import re
 from collections.abc import Collection
 from io import StringIO
 from pathlib import Path
@@ -10,6 +9,7 @@ from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from dotenv.parser import Binding, parse_stream
 
 SWITCHES = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
@@ -51,8 +51,11 @@ class Environment(environ.Env):  # type: ignore[misc]
             return
         except (OSError, UnicodeDecodeError) as error:
             raise ImproperlyConfigured(f"{path} cannot be read as UTF-8 text ({type(error).__name__}).") from None
-        lines = (_without_comment(line, f"{path}, line {number}") for number, line in enumerate(text.splitlines(), 1))
-        self.read_env(StringIO("\n".join(lines)))
+        for binding in parse_stream(StringIO(text)):
+            if binding.error or (binding.key and (binding.value is None or not binding.key.isidentifier())):
+                raise ImproperlyConfigured(f"{path}, line {_line_of(binding)}: expected {_BINDING}.")
+            if binding.key and binding.value is not None:
+                self.ENVIRON.setdefault(binding.key, binding.value)
 
     def choice(self, name: str, choices: Collection[str], default: str) -> str:
         """One of the choices, as they are spelt there. Capital and small letters are the same."""
@@ -110,21 +113,13 @@ class Environment(environ.Env):  # type: ignore[misc]
             raise _not_address(name, _DATABASE) from None
 
 
-_LINE = re.compile(r"\s*(?:export\s+)?(\w+)\s*=(.*)", re.ASCII)
-_QUOTED = re.compile(r"""\s*('.*'|".*")\s*(?:#.*)?""")
-_COMMENT = re.compile(r"\s+#.*")
+_BINDING = "NAME=value, with a quote at both ends of the value or at none, or a comment that begins with #"
 
 
-def _without_comment(line: str, place: str) -> str:
-    """A line of a .env file as the library reads it. In an unquoted value, a # behind a space begins a comment. The
-    library makes a comment part of the value; its `parse_comments` ends a value at each #, in double quotes too."""
-    if not line.strip() or line.lstrip().startswith("#"):
-        return ""
-    if not (parts := _LINE.fullmatch(line)):
-        raise ImproperlyConfigured(f"{place}: expected NAME=value, or a comment that begins with #.")
-    name, value = parts.groups()
-    quoted = _QUOTED.fullmatch(value)
-    return f"{name}={quoted[1] if quoted else _COMMENT.sub('', value).strip()}"
+def _line_of(binding: Binding) -> int:
+    """The line of its name. The library's number is of the first empty line before it."""
+    text = binding.original.string
+    return binding.original.line + text[: len(text) - len(text.lstrip())].count("\n")
 
 
 _DATABASE = "postgres://user:password@host:5432/name, or sqlite:////a/path"

@@ -247,17 +247,23 @@ def test_every_line_of_the_example_has_its_value_alone(read: Callable[[str], dic
         ("export NAME = a b \r", "a b"),
         ("\ufeffNAME=a", "a"),
         ("# NAME=b\n\n  #\nNAME=a=b", "a=b"),
+        ("NAME= # b", ""),
+        ("NAME=$b", "$b"),
+        ("NAME='a\nb' # c", "a\nb"),
     ],
 )
 def test_a_comment_begins_behind_a_space(read: Callable[[str], dict[str, str]], line: str, value: str):
     assert read(line) == {"NAME": value}
 
 
-@pytest.mark.parametrize("content", ["PORT=1\nsecret", "PORT=1\nMY-secret=1", b"PORT=\xff"])
+@pytest.mark.parametrize(
+    "content",
+    ["PORT=1\n \n\nsecret", "PORT=1\r\n\r\n\r\nMY-secret=1", 'PORT=1\n\n\nMY="secret', b"PORT=\xff"],
+)
 def test_a_line_that_is_none_is_named_and_not_quoted(
     read: Callable[[str | bytes], dict[str, str]], content: str | bytes
 ):
-    with pytest.raises(ImproperlyConfigured, match=r"\.env(, line 2: expected NAME=value| cannot be read)") as refused:
+    with pytest.raises(ImproperlyConfigured, match=r"\.env(, line 4: expected NAME=value| cannot be read)") as refused:
         read(content)
     assert "secret" not in str(refused.value)
 
