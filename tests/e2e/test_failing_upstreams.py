@@ -20,7 +20,7 @@ from tests.simulators.bad_upstream import BadUpstream, bad_upstream
 from tests.simulators.upstream import WaitingUpstream, waiting_upstream
 
 CONNECT = {"http": over_http, "websocket": over_websocket}
-
+HELD, HANGING = "/hold/rows", "/hang/rows"
 
 IMPORT = """
 from context_protection.configuration.revisions import revisions
@@ -97,17 +97,17 @@ def test_a_hundred_equal_calls_at_once_are_one_question_to_upstream(sluice: Serv
             for client in (one, other):
                 for _ in range(50):
                     tasks.start_soon(ask, client)
-            await asyncio.to_thread(bad.wait_for, before + 1)
+            await asyncio.to_thread(bad.wait_for, before + 1, PATIENCE, HELD)
             for client in (one, other):
                 await client.list_tools()  # it is answered, so that the calls before it have arrived
             bad.release()
         return answers
 
-    before = bad.count
+    before = bad.count_at(HELD)
     answers = anyio.run(talk)
     assert len(answers) == 100
     assert len(set(answers)) == 1
-    assert bad.count == before + 1
+    assert bad.count_at(HELD) == before + 1
 
 
 def client_of(sluice: Serving, transport: str = "websocket") -> Client:
@@ -151,13 +151,13 @@ def test_calls_of_others_are_answered_while_an_api_hangs(sluice: Serving, bad: B
             for number in range(4):
                 hanging.start_soon(wait_in_vain, waiting, f"{number}")
                 hanging.start_soon(wait_in_vain, client, f"{number} beside the others")
-            await asyncio.to_thread(bad.wait_for, before + 8)
+            await asyncio.to_thread(bad.wait_for, before + 8, PATIENCE, HANGING)
             async with anyio.create_task_group() as others:
                 others.start_soon(some, client, "one_rows")
                 others.start_soon(some, client, "two_rows")
             hanging.cancel_scope.cancel()
 
-    before = bad.count
+    before = bad.count_at(HANGING)
     anyio.run(talk)
     assert given_up == []
 

@@ -10,6 +10,7 @@
         upstream.requests                   # what came: method, path, query, headers (lower case), body
         upstream.connections                # how many connections were accepted
         upstream.wait_for(3)                # until three requests have come
+        upstream.count_at("/ok/rows")       # how many came to one path; `wait_for` takes a path, too
         upstream.release()                  # what `hold` waits for
 
 It runs in a thread of its own. `bad_upstream(tls=context)` speaks TLS.
@@ -59,9 +60,16 @@ class BadUpstream:
     def count(self) -> int:
         return len(self.requests)
 
-    def wait_for(self, count: int, seconds: float = 10) -> None:
+    def count_at(self, path: str) -> int:
+        """Without the probes of a server, which come to the base address at any time."""
+        return sum(received.path == path for received in self.requests)
+
+    def wait_for(self, count: int, seconds: float = 10, path: str | None = None) -> None:
+        def came() -> int:
+            return self.count if path is None else self.count_at(path)
+
         with self._came:
-            assert self._came.wait_for(lambda: self.count >= count, seconds), f"{self.count} requests came"
+            assert self._came.wait_for(lambda: came() >= count, seconds), f"{came()} requests came"
 
     def release(self) -> None:
         self._loop.call_soon_threadsafe(self._released.set)
