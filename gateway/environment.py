@@ -4,12 +4,14 @@ import os
 from collections.abc import Collection
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
-from dotenv.parser import Binding, parse_stream
+
+if TYPE_CHECKING:
+    from dotenv.parser import Binding
 
 SWITCHES = {
     **dict.fromkeys(("1", "true", "yes", "on", "y", "t"), True),
@@ -51,6 +53,8 @@ class Environment(environ.Env):  # type: ignore[misc]
             return
         except (OSError, UnicodeDecodeError) as error:
             raise ImproperlyConfigured(f"{path} cannot be read as UTF-8 text ({type(error).__name__}).") from None
+        from dotenv.parser import parse_stream  # 0.6 MB, which a process without the file does not need
+
         for binding in parse_stream(StringIO(text)):
             if binding.error or (binding.key and (binding.value is None or not binding.key.isidentifier())):
                 raise ImproperlyConfigured(f"{path}, line {_line_of(binding)}: expected {_BINDING}.")
@@ -116,7 +120,7 @@ class Environment(environ.Env):  # type: ignore[misc]
 _BINDING = "NAME=value, with a quote at both ends of the value or at none, or a comment that begins with #"
 
 
-def _line_of(binding: Binding) -> int:
+def _line_of(binding: "Binding") -> int:
     """The line of its name. The library's number is of the first empty line before it."""
     text = binding.original.string
     return binding.original.line + text[: len(text) - len(text.lstrip())].count("\n")
