@@ -15,7 +15,6 @@ class GatewayConfig(AppConfig):
         from gateway.argument_masks import masked
         from gateway.catalog.catalog import catalogue
         from gateway.catalog.prompts import prompts
-        from gateway.celery import app
         from gateway.connectors import connectors
         from gateway.pages.upstream_metrics import UpstreamCollector
         from gateway.process import memory
@@ -43,7 +42,6 @@ class GatewayConfig(AppConfig):
                 catalogue.follow(connector.source, connector.name)
             probes.probe_also(connector.probes)
             prompts.offer(connector.prompts(), connector.identifiers)
-            app.conf.beat_schedule.update(connector.schedule)
         declarations.complete_with(catalogue.refresh)
         catalogue.obey(partial(switched_off, switchable))
         provide()

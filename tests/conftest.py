@@ -26,6 +26,7 @@ from context_protection.core import tokens
 from gateway.access.models import ApiKey
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
+from gateway.celery import app
 from gateway.connectors.hostaway.models import Booking
 from gateway.connectors.openapi import observed_fields
 from gateway.logins.hasher import YieldingHasher
@@ -43,6 +44,8 @@ LONG = [Path(__file__).parent / name for name in ("e2e", "properties", "worked_e
 settings.register_profile("default", max_examples=25, deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("default")
+
+app.finalize()  # as in a worker: tests call tasks, which start others
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -5,17 +5,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from celery import Celery
 from celery.beat import EmbeddedService
 from celery.worker import WorkController
 
-from gateway.celery import app
 from gateway.process.reporter import reporter
 
 START_SECONDS = 10
 
 
 @contextmanager
-def worker_and_beat() -> Iterator[None]:
+def worker_and_beat(app: Celery) -> Iterator[None]:
     """Runs both in threads. On exit, lets running tasks finish."""
     os.environ["CELERY_SKIP_CHECKS"] = "true"  # as in serve.py: Django's checks would load every page
     ready = threading.Event()

@@ -13,7 +13,6 @@ from context_protection.checks import POLICY_TAG
 from context_protection.stores.snapshots import write_behind
 from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
-from gateway.process.embedded_worker import worker_and_beat
 from gateway.process.fork import in_a_fork
 from gateway.process.migration_state import is_migrated
 
@@ -77,9 +76,16 @@ class Command(BaseCommand):
         runs_tasks = not options["web_only"] and not settings.REDIS_URL
         is_alone = runs_tasks and count == 1 and settings.EMBEDDED_DATABASE
         write_behind.is_beside_another = settings.EMBEDDED_DATABASE and not is_alone
-        tasks: AbstractContextManager[object] = worker_and_beat() if runs_tasks else nullcontext()
-        with tasks, write_behind if is_alone else nullcontext():
+        with _tasks() if runs_tasks else nullcontext(), write_behind if is_alone else nullcontext():
             web.run(listener) if count == 1 else _run_workers(count, listener)
+
+
+def _tasks() -> AbstractContextManager[object]:
+    # Both load Celery, which a web process does not need.
+    from gateway.celery import app
+    from gateway.process.embedded_worker import worker_and_beat
+
+    return worker_and_beat(app)
 
 
 def _run_workers(count: int, listener: socket.socket) -> None:

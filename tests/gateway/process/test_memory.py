@@ -15,7 +15,7 @@ print(gc.isenabled(), gc.get_freeze_count() > 100_000)
 print([name for name in sys.argv[1:] if sys.modules.get(name)])
 """
 LATE = (
-    *("ctok", "redis", "psycopg", "pygit2", "duckdb", "aiohttp", "requests", "rich", "httpcore2"),
+    *("ctok", "redis", "psycopg", "pygit2", "duckdb", "aiohttp", "requests", "rich", "httpcore2", "celery", "kombu"),
     *("gateway.urls", "gateway.logins.site", "telemetry.admin", "telemetry.migrations.0001_initial"),
 )
 
