@@ -51,6 +51,24 @@ class Effect:
     past: Panel["Past"]
 
 
+class RuleOvertaken(Exception):
+    """Another person has changed the rule since the form was opened. `rule`: as it is now."""
+
+    def __init__(self, rule: AlertRule) -> None:
+        super().__init__(rule.name)
+        self.rule = rule
+
+
+@dataclass(frozen=True, slots=True)
+class TheirChange:
+    """A save of the rule that came before this one: by whom, when, and the rule since."""
+
+    by: str
+    at: str
+    name: str
+    sentence: str
+
+
 @dataclass(frozen=True, slots=True)
 class Past:
     headline: str
@@ -123,9 +141,14 @@ def edit_rule(request: HttpRequest, address: Address, number: int) -> HttpRespon
 def _answered(request: HttpRequest, address: Address, form: RuleForm, *, title: str) -> HttpResponse:
     """Saves, sends a test or shows the effect, depending on the pressed button."""
     results: list[trial.TrialResult] = []
+    version = request.POST.get("version", "") if form.is_bound else _version(form.instance)
     is_valid = form.is_valid() if form.is_bound else False
+    theirs = None
     if is_valid and request.POST.get("do") == "save":
-        return _saved(request, form)
+        try:
+            return _saved(request, form, version)
+        except RuleOvertaken as overtaken:
+            theirs, version = _their_change(overtaken.rule), _version(overtaken.rule)
     if is_valid and request.POST.get("do") == "test":
         results = trial.send_test(form.rule(), form.ticked(), by=request.user.get_username())
     return show(
@@ -138,11 +161,22 @@ def _answered(request: HttpRequest, address: Address, form: RuleForm, *, title: 
         kind=form.kind,
         kinds=[(kind, f"{reverse('telemetry:new-alert-rule')}?kind={kind.value}") for kind, _ in kinds()],
         rule=form.instance if form.instance.pk else None,
+        version=version,
+        theirs=theirs,
         effect=_effect(form.condition(), form.sentence()) if is_valid else _effect_of_start(form),
         test=trial.summary(results) if request.POST.get("do") == "test" and is_valid else "",
         results=results,
-        status=200 if is_valid or not form.is_bound else 422,
+        status=409 if theirs else 200 if is_valid or not form.is_bound else 422,
     )
+
+
+def _version(rule: AlertRule) -> str:
+    """Identifies the stored values of a rule; "" for a new one."""
+    return rule.changed_at.isoformat() if rule.pk else ""
+
+
+def _their_change(rule: AlertRule) -> TheirChange:
+    return TheirChange(rule.changed_by or "Somebody", wording.moment(rule.changed_at), rule.name, _described(rule))
 
 
 def _effect_of_start(form: RuleForm) -> Effect | None:
@@ -186,9 +220,12 @@ def _past(condition: RuleCondition) -> Past:
 
 
 @transaction.atomic
-def _saved(request: HttpRequest, form: RuleForm) -> HttpResponse:
+def _saved(request: HttpRequest, form: RuleForm, version: str) -> HttpResponse:
+    """`version`: that of the rule when the form was opened. Raises RuleOvertaken."""
     is_new, by, now = form.instance.pk is None, request.user.get_username(), timezone.now()
-    before = AlertRule.objects.filter(pk=form.instance.pk).first()
+    before = None if is_new else get_object_or_404(AlertRule.objects.select_for_update(), pk=form.instance.pk)
+    if before and _version(before) != version:
+        raise RuleOvertaken(before)
     before_words = _described(before) if before else ""
     rule = form.rule()
     rule.changed_by, rule.changed_at = by, now

@@ -251,6 +251,10 @@ def valid(**changes) -> dict[str, object]:
     }
 
 
+def version_of(rule: AlertRule) -> str:
+    return rule.changed_at.isoformat()
+
+
 def test_rules_are_listed_with_their_condition_in_words(admin_client):
     html = text_of(admin_client.get(RULES))
     assert "More than 5% of calls fail, per tool, because of Sluice or the upstream" in html
@@ -339,6 +343,7 @@ def test_saving_the_shipped_rule_ends_its_obedience_to_the_settings(admin_client
         limit="30",
         recovery_limit="24",
         own_limits="get_booking: 50%",
+        version=version_of(rule),
     )
     admin_client.post(f"{RULES}{rule.pk}/", form)
     rule.refresh_from_db()
@@ -346,7 +351,7 @@ def test_saving_the_shipped_rule_ends_its_obedience_to_the_settings(admin_client
 
 
 def test_a_rule_that_now_watches_something_else_ends_its_alerts(admin_client, alert):
-    form = valid(kind="oversized_share", name=alert.rule.name, per="tool")
+    form = valid(kind="oversized_share", name=alert.rule.name, per="tool", version=version_of(alert.rule))
     admin_client.post(f"{RULES}{alert.rule.pk}/", form)
     alert.refresh_from_db()
     assert (alert.state, alert.message) == ("normal", "The rule was changed by admin.")
@@ -371,13 +376,49 @@ def test_saving_a_rule_keeps_its_channels_that_are_switched_off(admin_client):
     assert "Email new" not in text_of(response)
     assert "Notify Email a email when" in text_of(response)
     shown = {field.name: field.value() for field in response.context["form"] if field.value() is not None}
-    fields = {**shown, "kind": "error_rate"}
+    fields = {**shown, "kind": "error_rate", "version": version_of(rule)}
     tested = text_of(admin_client.post(page, {**fields, "do": "test"}))
     assert "Test sent to 1 of 1 channel." in tested
     assert admin_client.post(page, {**fields, "do": "save"}).status_code == 302
     assert set(rule.channels.all()) == {on, off}
-    admin_client.post(page, {**fields, "channels": [on.pk, other.pk], "do": "save"})
+    rule.refresh_from_db()
+    refused = {**fields, "channels": [on.pk, other.pk], "do": "save", "version": version_of(rule)}
+    assert admin_client.post(page, refused).status_code == 422
     assert set(rule.channels.all()) == {on, off}, "a channel that was not offered is an error"
+
+
+def test_a_rule_that_another_person_has_changed_is_not_overwritten_unseen(admin_client, client):
+    """Both have opened the form. The second save says what the first one was, and keeps its own values on the page."""
+    other = User.objects.create_superuser("ops-1")
+    client.force_login(other)
+    rule = only("error_rate")
+    page = f"{RULES}{rule.pk}/"
+    opened = admin_client.get(page).context["version"]
+    mine = valid(name="Mine", limit="7", version=opened)
+    assert client.post(page, valid(name="Theirs", limit="9", version=opened)).status_code == 302
+    shown = admin_client.post(page, {**mine, "do": "show"})
+    assert shown.context["version"] == opened, "to look is not to have seen their change"
+    refused = admin_client.post(page, mine)
+    assert refused.status_code == 409
+    html = refused.content.decode()
+    assert "ops-1 changed this rule while you were editing." in html
+    assert "as Theirs: Show it here, and notify nobody, when more than 9% of calls fail" in html
+    assert 'value="Mine"' in html
+    rule.refresh_from_db()
+    assert (rule.name, rule.limit, rule.changed_by) == ("Theirs", 0.09, "ops-1")
+    again = {**mine, "version": refused.context["version"]}
+    assert admin_client.post(page, again).status_code == 302
+    rule.refresh_from_db()
+    assert (rule.name, rule.limit, rule.changed_by) == ("Mine", 0.07, "admin")
+
+
+def test_a_rule_that_was_switched_off_is_not_switched_on_by_an_older_form(admin_client):
+    rule = only("error_rate")
+    opened = version_of(rule)
+    admin_client.post(f"{RULES}{rule.pk}/switch/", {"to": "off"})
+    assert admin_client.post(f"{RULES}{rule.pk}/", valid(version=opened)).status_code == 409
+    rule.refresh_from_db()
+    assert not rule.is_enabled
 
 
 def test_rules_are_switched_and_only_own_ones_deleted(admin_client):
