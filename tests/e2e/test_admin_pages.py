@@ -202,3 +202,28 @@ def test_the_password_page_fits_and_says_what_is_wrong(
         expect(page.get_by_text("The two password fields didn’t match.")).to_be_visible()
         fits(page)
         assert complaints == []
+
+
+@pytest.mark.parametrize(
+    ("path", "filled"),
+    [
+        ("/admin/rollouts/new/", {"default_page_size": "7"}),
+        ("/telemetry/experiments/new/", {"question": "Does it help?"}),
+    ],
+)
+def test_what_is_wrong_in_a_new_rollout_or_experiment_is_marked_and_read_out(
+    chromium: Browser, sluice: Sluice, path: str, filled: dict[str, str]
+) -> None:
+    with window(chromium, sluice) as (page, _):
+        use_login(page, sluice)
+        page.goto(path)
+        name = page.get_by_label("Name")
+        expect(name).to_have_accessible_description("Small letters, digits and hyphens.")
+        for field, text in {"name": "new", "reason": "to know", **filled}.items():
+            page.locator(f"[name={field}]").fill(text)
+        go(page, page.get_by_role("button", name="Save the draft"))
+        expect(page.get_by_text("Nothing is saved. Correct what is marked below.")).to_be_visible()
+        problem = "“new” is the address of this form. Choose another name."
+        expect(name).to_have_accessible_description(f"Small letters, digits and hyphens. {problem}")
+        colour = "each => getComputedStyle(each).color"
+        assert page.get_by_text(problem).evaluate(colour) != page.locator("main label").first.evaluate(colour)

@@ -68,6 +68,17 @@ def test_the_sentence_follows_what_is_typed_and_nothing_is_saved(chromium: Brows
         assert complaints == []
 
 
+def test_what_is_wrong_in_a_rule_is_read_out_with_its_field(chromium: Browser, sluice: Sluice) -> None:  # noqa: F811
+    with window(chromium, sluice) as (page, _):
+        use_login(page, sluice)
+        page.goto(f"{ALERTS}rules/new/?kind=oversized_share")
+        page.get_by_label("Name").fill("too much")
+        page.get_by_label("Above").fill("500")
+        go(page, page.get_by_role("button", name="Save rule"))
+        described = "500% is more than all. Expected: 0 to 100."
+        expect(page.get_by_label("Above")).to_have_accessible_description(described)
+
+
 def test_an_alert_is_acknowledged_without_scripts(chromium: Browser, sluice: Sluice) -> None:  # noqa: F811
     with window(chromium, sluice, java_script_enabled=False) as (page, _):
         use_login(page, sluice)
