@@ -32,6 +32,7 @@ from telemetry.pages.panels import guarded
 from telemetry.pages.shell import page, show
 
 SEE, ADD, CHANGE = "experiments.view_experiment", "experiments.add_experiment", "experiments.change_experiment"
+ACTIONS = {"start": states.start, "end": states.end}
 WIDTH, MIDDLE = 120, 60  # of an interval's drawing; its ends are ±100 % or ±10 points
 TOO_EARLY = f"{MeasureWord.TOO_EARLY}: both arms need {ENOUGH_CALLERS} callers"
 
@@ -129,12 +130,14 @@ def _show(request: HttpRequest, address: Address, template: str, found: Experime
 def act(request: HttpRequest, address: Address, name: str) -> HttpResponseBase:
     """POST fields: `do` (start or end) and `reason`."""
     found = get_object_or_404(Experiment, name=name)
-    reason = reason_in(request.POST, "reason")
-    if not reason:
+    reason, wanted = reason_in(request.POST, "reason"), request.POST.get("do", "")
+    if wanted not in ACTIONS:
+        messages.error(request, f"do={wanted[:40]!r} is not an action. Expected: start or end.")
+    elif not reason:
         messages.error(request, REASON_NEEDED)
     else:
         try:
-            (states.start if request.POST.get("do") == "start" else states.end)(found.pk, reason)
+            ACTIONS[wanted](found.pk, reason)
             messages.success(request, "Done. The next call obeys.")
         except states.StateRefused as refused:
             messages.error(request, str(refused))

@@ -186,6 +186,15 @@ def test_an_engineer_makes_starts_and_ends_one(engineer: Client, commits: Any):
     assert "significant" not in text
 
 
+@pytest.mark.parametrize("wanted", ["", "stop", "START"])
+def test_an_action_that_does_not_exist_does_not_end_an_experiment(engineer: Client, commits: Any, wanted: str):
+    made = running(commits, 2)
+    answer = engineer.post(f"{PAGES}on-off/act/", {"do": wanted, "reason": "x"}, follow=True)
+    assert "is not an action. Expected: start or end." in answer.content.decode()
+    made.refresh_from_db()
+    assert made.state == "running"
+
+
 def test_a_viewer_only_reads(client: Client, commits: Any):
     running(commits, 2)
     viewer = User.objects.create_user("viewer", is_staff=True)
