@@ -13,6 +13,7 @@ class ExperimentForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Experiment
         fields = ("name", "question", "operations", "is_shadow", "main_measure", "planned_days")
+        labels = {"operations": "Tools"}
         widgets = {"operations": forms.TextInput({"placeholder": "list_bookings, nsip_*", "size": 60})}
 
     def clean_name(self) -> str:

@@ -1,6 +1,7 @@
 """The form of a new rollout: which tools, which values, which steps."""
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from django import forms
@@ -26,12 +27,18 @@ def checked_name(name: str) -> str:
 
 
 def checked_tools(text: str) -> str:
-    """Checks the names of tools and patterns in a text. Raises ValidationError for a tool that does not exist."""
+    """Checks the names of tools and patterns in a text. Raises ValidationError for a tool that does not exist, and for
+    a pattern that no tool matches."""
     for name in (each.strip() for each in text.split(",")):
-        if name and "*" not in name and name not in declared:
+        if "*" in name:
+            if not any(fnmatchcase(each, name) for each in declared):
+                raise forms.ValidationError(
+                    f"No tool matches {name[:100]}. Write the beginning of names of the tool list."
+                )
+        elif name and name not in declared:
             close = nearest(name, declared)
             raise forms.ValidationError(
-                f"There is no tool {name}."
+                f"There is no tool {name[:100]}."
                 + (f" Did you mean {close}?" if close else " Write a name of the tool list, or a pattern.")
             )
     return text
@@ -46,6 +53,7 @@ class RolloutForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = Rollout
         fields = ("name", "operations", "steps", "minimum_calls", "minimum_minutes")
+        labels = {"operations": "Tools"}
         widgets = {"operations": forms.TextInput({"placeholder": "list_bookings, nsip_*", "size": 60})}
         help_texts = {
             "minimum_calls": "The next step waits for as many calls with the new values, and as many of other callers.",

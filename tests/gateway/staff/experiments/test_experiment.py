@@ -186,6 +186,20 @@ def test_an_engineer_makes_starts_and_ends_one(engineer: Client, commits: Any):
     assert "significant" not in text
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("operations", "nowhere_*", "No tool matches nowhere_*."),
+    ],
+)
+def test_what_is_wrong_in_a_new_experiment_is_named(engineer: Client, field: str, value: str, said: str):
+    sent = {"name": "on-off", "question": "?", "main_measure": "errors", "planned_days": 14, "reason": "to know"}
+    answer = engineer.post(f"{PAGES}new/", {**sent, field: value})
+    assert answer.status_code == 400
+    assert said in answer.content.decode()
+    assert not Experiment.objects.exists()
+
+
 @pytest.mark.parametrize("wanted", ["", "stop", "START"])
 def test_an_action_that_does_not_exist_does_not_end_an_experiment(engineer: Client, commits: Any, wanted: str):
     made = running(commits, 2)
