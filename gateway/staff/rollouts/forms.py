@@ -1,5 +1,6 @@
 """The form of a new rollout: which tools, which values, which steps."""
 
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -20,7 +21,10 @@ NEW = "new"  # the address of the form
 
 
 def checked_name(name: str) -> str:
-    """Raises ValidationError for a name whose page could not be reached."""
+    """Raises ValidationError for a name with other characters, and for one whose page could not be reached."""
+    if not re.fullmatch("[a-z0-9-]+", name):
+        allowed = name.lower().replace("_", "-")
+        raise forms.ValidationError(f"Write it with small letters, digits and hyphens: {allowed}.")
     if name == NEW:
         raise forms.ValidationError(f"“{NEW}” is the address of this form. Choose another name.")
     return name

@@ -189,6 +189,7 @@ def test_an_engineer_makes_starts_and_ends_one(engineer: Client, commits: Any):
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
+        ("name", "On-Off", "Write it with small letters, digits and hyphens: on-off."),
         ("operations", "nowhere_*", "No tool matches nowhere_*."),
     ],
 )

@@ -295,6 +295,7 @@ def test_ops_make_start_and_abort_one_with_reasons(ops: Client, keys: list[str],
         ("list_format", "", "Nothing would change"),
         ("default_page_size", "0", "must be from 1 to 1,000"),
         ("name", "new", "Choose another name"),
+        ("name", "Wide_Tables", "Write it with small letters, digits and hyphens: wide-tables."),
         ("reason", "", "Give a reason"),
     ],
 )
