@@ -227,3 +227,31 @@ def test_what_is_wrong_in_a_new_rollout_or_experiment_is_marked_and_read_out(
         expect(name).to_have_accessible_description(f"Small letters, digits and hyphens. {problem}")
         colour = "each => getComputedStyle(each).color"
         assert page.get_by_text(problem).evaluate(colour) != page.locator("main label").first.evaluate(colour)
+
+
+LONG = "https://tickets.example.com/browse/" + "0123456789" * 6
+
+
+@pytest.mark.parametrize(
+    ("pages", "filled"),
+    [
+        ("/admin/rollouts/", {"default_page_size": "7"}),
+        ("/telemetry/experiments/", {"question": "Does it help?"}),
+    ],
+)
+def test_a_long_reason_of_a_rollout_or_experiment_fits_a_phone(
+    chromium: Browser, sluice: Sluice, pages: str, filled: dict[str, str]
+) -> None:
+    with window(chromium, sluice, viewport={"width": 390, "height": 900}) as (page, complaints):
+        use_login(page, sluice)
+        page.goto(f"{pages}new/")
+        for field, text in {"name": "long-reason", "reason": LONG, **filled}.items():
+            page.locator(f"[name={field}]").fill(text)
+        go(page, page.get_by_role("button", name="Save the draft"))
+        page.get_by_label("Reason").fill(LONG)
+        go(page, page.get_by_role("button", name="Start"))
+        expect(
+            page.get_by_text(f"Running, step 1 of 4: {LONG}").or_(page.get_by_text(f"Running: {LONG}"))
+        ).to_be_visible()
+        fits(page)
+        assert complaints == []
