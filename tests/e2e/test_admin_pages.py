@@ -255,3 +255,15 @@ def test_a_long_reason_of_a_rollout_or_experiment_fits_a_phone(
         ).to_be_visible()
         fits(page)
         assert complaints == []
+
+
+def test_the_values_of_a_rollout_stand_apart_in_the_list(chromium: Browser, sluice: Sluice) -> None:
+    with window(chromium, sluice) as (page, _):
+        use_login(page, sluice)
+        page.goto("/admin/rollouts/new/")
+        for field, text in {"name": "two", "reason": "why", "default_page_size": "7", "hard_cap": "20000"}.items():
+            page.locator(f"[name={field}]").fill(text)
+        go(page, page.get_by_role("button", name="Save the draft"))
+        page.goto("/admin/rollouts/")
+        values = page.get_by_role("row", name="two").locator("[data-label=Values]")
+        assert values.inner_text().splitlines() == ["defaultPageSize 7", "hardCap 20,000"]
