@@ -92,8 +92,8 @@ def from_file(path: str) -> tuple[Server, ...]:
         return ()
     try:
         changed = Path(path).stat().st_mtime_ns
-    except OSError:
-        raise _misconfigured(f"the file {path} cannot be read") from None
+    except OSError as error:
+        raise _unreadable(path, error) from None
     return _read(path, changed)
 
 
@@ -102,7 +102,7 @@ def _read(path: str, changed: int) -> tuple[Server, ...]:
     document = _parsed(path)
     servers = document.get("mcpServers")
     if set(document) != {"mcpServers"} or not isinstance(servers, dict):
-        raise _misconfigured('the file must be an object with one key, "mcpServers"')
+        raise _misconfigured(f'the file {path} must be an object with one key, "mcpServers"')
     return tuple(_server(name, entry) for name, entry in sorted(servers.items()))
 
 
@@ -110,9 +110,15 @@ def _parsed(path: str) -> dict[str, Any]:
     try:
         text = Path(path).read_text("utf-8")
         document = tomllib.loads(text) if path.endswith(".toml") else json.loads(text)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    except ValueError as error:
         raise _misconfigured(f"the file {path} cannot be read: {error}") from None
     return document if isinstance(document, dict) else {}
+
+
+def _unreadable(path: str, error: OSError) -> ImproperlyConfigured:
+    return _misconfigured(f"the file {path} cannot be read ({error.strerror})")
 
 
 def _server(name: str, entry: Any) -> Server:

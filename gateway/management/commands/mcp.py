@@ -13,6 +13,7 @@ from context_protection.core.errors import NotAuthenticated
 from context_protection.stores.snapshots import write_behind
 from gateway.access.callers import caller_of_key
 from gateway.catalog.caller import Caller
+from gateway.connectors.mcp_servers.configuration import from_file
 from gateway.mcp.stdio import serve_stdio
 from gateway.mcp.transport_config import InvalidTransport, ServedTransport, TransportConfig
 from gateway.process import web
@@ -37,6 +38,7 @@ class Command(BaseCommand):
             config = TransportConfig.of(settings.MCP_TRANSPORT, settings.MCP_PORT)
         except InvalidTransport as error:
             raise CommandError(str(error)) from None
+        from_file(settings.MCP_SERVERS_FILE)  # raises ImproperlyConfigured
         self._check_database()
         write_behind.is_beside_another = settings.EMBEDDED_DATABASE
         if config.port is None:

@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from context_protection.checks import POLICY_TAG
 from context_protection.stores.snapshots import write_behind
+from gateway.connectors.mcp_servers.configuration import from_file
 from gateway.pages.client_config import welcome, welcome_back
 from gateway.process import first_start, web
 from gateway.process.fork import in_a_fork
@@ -54,6 +55,8 @@ class Command(BaseCommand):
             with write_behind.beside_workers() if is_embedded else nullcontext():
                 worker.run(descriptor)
             return
+        # Raises ImproperlyConfigured. Not for a process of --workers: the file may have become invalid meanwhile.
+        from_file(settings.MCP_SERVERS_FILE)
         count = options["workers"]
         if not 1 <= count <= MOST_WORKERS:
             raise CommandError(f"--workers is {count}; expected 1 to {MOST_WORKERS}, such as the number of processors.")

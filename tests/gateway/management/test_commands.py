@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from context_protection.core import tokens
 from gateway.access.models import ApiKey
 from gateway.connectors.hostaway.models import Booking, Document, DocumentContent, Listing, Transaction
+from gateway.process import web
+from gateway.workers import worker
 from tests.doors import Doors
 
 pytestmark = pytest.mark.django_db
@@ -203,6 +206,66 @@ def test_loading_again_gives_the_same_account():
     run("load_sample_data")
     assert list(Booking.objects.order_by("id").values_list("id", "data")) == before
     assert DocumentContent.objects.filter(unused_since=None).count() == 4
+
+
+# -- The servers' file ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def port_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No server starts here, whatever the test shows."""
+
+    def taken(*_: Any, **__: Any) -> None:
+        raise web.CannotListen("The port is taken.")
+
+    monkeypatch.setattr(web, "listen", taken)
+
+
+@pytest.fixture
+def servers_file(settings: LazySettings, tmp_path: Path) -> Path:
+    path = tmp_path / "servers.json"
+    settings.MCP_SERVERS_FILE = str(path)
+    return path
+
+
+@pytest.mark.usefixtures("port_is_taken")
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot be read (No such file or directory)."),
+        ("{", "cannot be read: Expecting property name"),
+        ("[]", 'must be an object with one key, "mcpServers".'),
+        ('{"mcpServers": {"web": {"url": "ftp://a.example"}}}', "mcpServers.web.url"),
+    ],
+)
+def test_a_start_with_a_bad_servers_file_is_refused(
+    servers_file: Path, settings: LazySettings, command: str, content: str | None, words: str
+):
+    settings.SLUICE_API_KEY = ""
+    if content is not None:
+        servers_file.write_text(content)
+    with pytest.raises(ImproperlyConfigured, match=r"^MCP_SERVERS_FILE: ") as refused:
+        run(command)
+    assert words in str(refused.value)
+    assert "mcpServers.web" in words or str(servers_file) in str(refused.value)
+
+
+@pytest.mark.usefixtures("port_is_taken")
+def test_a_start_with_a_good_servers_file_goes_on(servers_file: Path):
+    servers_file.write_text('{"mcpServers": {"web": {"url": "https://a.example/mcp"}}}')
+    with pytest.raises(CommandError, match="The port is taken"):
+        run("serve")
+
+
+def test_one_of_several_processes_starts_again_while_the_servers_file_is_bad(
+    servers_file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    started: list[int] = []
+    monkeypatch.setattr(worker, "run", started.append)
+    servers_file.write_text("{")
+    run("serve", "--connections-from", "7")
+    assert started == [7]
 
 
 # -- mcp --------------------------------------------------------------------------------------------
