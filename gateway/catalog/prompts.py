@@ -27,6 +27,7 @@ class PromptArgument:
     read: Callable[[str, str], Any]
     complete: Complete | None = None
     default: Callable[[], str] | None = None
+    longest: int = LONGEST_ARGUMENT  # characters
 
     @property
     def is_required(self) -> bool:
@@ -39,7 +40,7 @@ class PromptArgument:
             if self.default is None:
                 raise self._missing()
             text = self.default()
-        if len(text) > LONGEST_ARGUMENT:
+        if len(text) > self.longest:
             raise self._unreadable(text, f"{self.name} is too long.", f"Shorten {self.name}.")
         if not is_storable(text):
             advice = f"Remove the NUL or lone surrogate from {self.name}."
@@ -61,7 +62,7 @@ class PromptArgument:
             reason="invalid_value",
             parameter=self.name,
             value=text,
-            expected=f"a text of at most {LONGEST_ARGUMENT} characters, without NUL or lone surrogates",
+            expected=f"a text of at most {self.longest} characters, without NUL or lone surrogates",
             suggestion=suggestion,
         )
 

@@ -12,7 +12,7 @@ from context_protection.core.budget import dumps
 from gateway.catalog.prompts import Prompt, PromptArgument, PromptMessage, QuotedCall, call
 from gateway.connectors.hostaway import completion, prompt_arguments, statuses
 from gateway.connectors.hostaway.models import Booking, Listing
-from gateway.connectors.hostaway.prompt_arguments import SHOWN_NAME, Month
+from gateway.connectors.hostaway.prompt_arguments import LONGEST_WORDS, SHOWN_NAME, Month
 
 HANDLE, SECOND_HANDLE = "(meta.resultHandle of call 1)", "(meta.resultHandle of call 2)"
 CONFIRMED = {"status": statuses.CONFIRMED}
@@ -365,7 +365,13 @@ def prompts() -> list[Prompt]:
             title="Find in the notes of a month",
             description="What guests and hosts wrote about a topic (a pet, a cot, late arrival).",
             arguments=(
-                PromptArgument("text", "Words", "A word or two to search for.", prompt_arguments.words),
+                PromptArgument(
+                    "text",
+                    "Words",
+                    f"A word or two to search for, at most {LONGEST_WORDS} characters.",
+                    prompt_arguments.words,
+                    longest=LONGEST_WORDS,
+                ),
                 prompt_arguments.month_argument(),
             ),
             operations=("list_bookings", "result_search"),

@@ -361,6 +361,13 @@ def test_an_argument_that_is_too_long_is_told_apart_from_one_with_an_invalid_cha
     assert (error.message, error.data["suggestion"]) == (words, suggestion)
 
 
+@pytest.mark.parametrize("length", [LONGEST_WORDS + 1, 201, 100_000])
+def test_words_that_are_too_long_are_told_their_own_limit(doors: Doors, length: int):
+    error = rejection(doors, "find_in_notes", {"text": "x" * length, "month": "2026-11"}, "auto")
+    assert error.message == "text is too long."
+    assert error.data["expected"].startswith(f"a text of at most {LONGEST_WORDS} characters")
+
+
 def test_a_name_that_two_listings_have_is_not_guessed(doors: Doors):
     Listing.objects.filter(id__in=[200100, 200137]).update(name="The Mill")
     error = rejection(doors, "occupancy", {"listing": "the mill", "month": "2026-11"}, "auto")
