@@ -87,8 +87,9 @@ def days(name: str, text: str) -> int:
 
 
 def status(name: str, text: str) -> str:
-    if text in statuses.CANONICAL:
-        return text
+    for canonical in statuses.CANONICAL:
+        if canonical.casefold() == text.casefold():
+            return canonical
     close = nearest(text, statuses.CANONICAL, cutoff=0.4) or statuses.CONFIRMED
     raise _wrong(name, text, f"one of: {', '.join(statuses.CANONICAL)}", f"Set {name} to {close}.")
 

@@ -127,6 +127,15 @@ def test_a_prompt_is_the_same_message_in_both_eras(doors: Doors, era: str):
     assert message(doors, "monthly_revenue", given, era) == prompts.get("monthly_revenue").message(given).text()
 
 
+@pytest.mark.parametrize("status", ["Cancelled", "OWNERSTAY", "ownerstay"])
+def test_capitals_of_a_status_do_not_matter(doors: Doors, status: str):
+    canonical = {"cancelled": "cancelled", "ownerstay": "ownerStay"}[status.lower()]
+    given = {"month": "2026-11"}
+    assert message(doors, "monthly_revenue", {**given, "status": status}) == message(
+        doors, "monthly_revenue", {**given, "status": canonical}
+    )
+
+
 @pytest.mark.parametrize("words", ODD_WORDS)
 def test_words_with_quotes_or_line_ends_arrive_as_they_are_and_break_nothing(doors: Doors, words: str):
     _, (operation, arguments) = quoted(message(doors, "find_in_notes", {"text": words, "month": "2026-11"}))
