@@ -22,6 +22,7 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 _APOSTROPHE = re.compile(r"['’](?=s\b)")  # "a project's issues" has no word "s"
 _NOT_IN_ARGUMENTS = re.compile(r"[^A-Za-z0-9_-]+")
 _VERSION = re.compile(r"v\d+(?:\.\d+)*(?:(?:alpha|beta)\d*)?|\d+(?:\.\d+)+|\d{4}-\d\d(?:-\d\d)?", re.IGNORECASE)
+_FIRST_VERSION = re.compile(r"\d{1,2}")  # before all nouns: /3/movies
 _NO_NOUNS = frozenset({"api", "rest"})
 _FRAMEWORK_WORDS = frozenset({"controller"})
 _VERBS = {"post": "create", "put": "update", "patch": "update", "delete": "delete"}
@@ -52,7 +53,8 @@ class ToolNames:
         own = _by_id(operation_id, method, path)
         by_path = _by_path(method, path, kind)
         parameters = [word for each in re.findall(r"\{([^{}]*)\}", path)[-1:] for word in words(each)]
-        candidates = [own, by_path, [*by_path, "by", *parameters], [method, *words(path)]]
+        by_parameters = [*by_path, "by", *parameters] if parameters else []
+        candidates = [own, by_path, by_parameters, [method, *words(path)]]
         for candidate in candidates:
             name = _joined(candidate)
             if name and name not in self._taken:
@@ -105,7 +107,9 @@ def _by_path(method: str, path: str, kind: Kind) -> list[str]:
 def _segments(path: str) -> list[str]:
     """The path's segments without versions, and without words such as api."""
     parts = [part for part in path.partition("?")[0].split("/") if part]
-    return [part for part in parts if not _VERSION.fullmatch(part) and part.lower() not in _NO_NOUNS]
+    named = [part for part in parts if not _VERSION.fullmatch(part) and part.lower() not in _NO_NOUNS]
+    has_noun_below = any("{" not in part for part in named[1:])
+    return named[1:] if has_noun_below and _FIRST_VERSION.fullmatch(named[0]) else named
 
 
 def _joined(candidate: Sequence[str]) -> str:

@@ -58,6 +58,21 @@ def test_without_an_id_the_name_comes_from_method_and_path():
     assert names(("get", "/movies/{id}"), ("delete", "/statuses/{id}"), schema=ROW) == ["get_movie", "delete_status"]
 
 
+def test_a_number_before_all_nouns_is_a_version():
+    assert names(("get", "/3/movies/{id}"), ("delete", "/api/2/movies/{id}"), schema=ROW) == [
+        "get_movie",
+        "delete_movie",
+    ]
+    assert names(("get", "/3/movies"), ("get", "/4/movies"), ("get", "/movies/3/casts")) == [
+        "list_movies",
+        "get_4_movies",
+        "list_movie_3_casts",
+    ]
+    assert names(("get", "/404"), ("get", "/2024/reports")) == ["list_404", "list_2024_reports"]
+    by_id = {"operationId": "GET_3-movies-movie_id", "responses": answering(ROW)}
+    assert operation(by_id, "/3/movies/{movie_id}").name == "get_movie"
+
+
 @pytest.mark.parametrize(
     ("operation_id", "name"),
     [
