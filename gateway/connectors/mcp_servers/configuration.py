@@ -97,6 +97,20 @@ def from_file(path: str) -> tuple[Server, ...]:
     return _read(path, changed)
 
 
+_last_valid: dict[str, tuple[Server, ...]] = {}  # last valid content of each file
+
+
+def last_valid(path: str) -> tuple[Server, ...]:
+    """The servers in the file. One that has become invalid keeps its last valid content. Raises ImproperlyConfigured
+    for a file that was never valid."""
+    try:
+        _last_valid[path] = from_file(path)
+    except ImproperlyConfigured:  # `registry.servers`, which is called regularly, reports it
+        if path not in _last_valid:
+            raise
+    return _last_valid[path]
+
+
 @lru_cache(maxsize=4)
 def _read(path: str, changed: int) -> tuple[Server, ...]:
     document = _parsed(path)

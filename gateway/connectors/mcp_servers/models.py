@@ -10,7 +10,7 @@ from simple_history.models import HistoricalRecords
 
 from context_protection.configuration.revisions import bump_when_changed
 from gateway.access.tool_switch import ToolSwitch
-from gateway.connectors.mcp_servers.configuration import NAME, HttpServer, from_file
+from gateway.connectors.mcp_servers.configuration import NAME, HttpServer, from_file, last_valid
 from gateway.upstreams.connections import Connection, Problem, address_problem, authentication_problems
 from gateway.upstreams.models import KIND_LABELS, WithCredential
 
@@ -79,7 +79,7 @@ class McpServer(WithCredential):
         # Empty fields already have an error.
         if self.name and not NAME.fullmatch(self.name):
             yield "name", "Use 1 to 32 lower-case letters, digits, _ and -."
-        elif any(server.name == self.name for server in from_file(settings.MCP_SERVERS_FILE)):
+        elif _was_in_file(self.name):
             yield "name", "The servers' file (MCP_SERVERS_FILE) already has a server with this name."
         if self.url and (problem := address_problem(self.url)):
             yield "url", problem
@@ -144,6 +144,14 @@ class McpTool(ToolSwitch):
     def switch(self, *, is_on: bool) -> None:
         super().switch(is_on=is_on)
         self.is_chosen = True
+
+
+def _was_in_file(name: str) -> bool:
+    """Whether the last valid content of the servers' file has a server of this name."""
+    try:
+        return any(server.name == name for server in last_valid(settings.MCP_SERVERS_FILE))
+    except ImproperlyConfigured:
+        return False
 
 
 def may_be_in_file(name: str) -> bool:

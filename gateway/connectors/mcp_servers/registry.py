@@ -6,14 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 
 from context_protection.configuration.live import Live
 from gateway.access.former_names import former_names, with_former
 from gateway.catalog.catalog import catalogue
 from gateway.catalog.operation import Operation
 from gateway.connectors.mcp_servers import operations as tools
-from gateway.connectors.mcp_servers.configuration import HttpServer, Server, from_file
+from gateway.connectors.mcp_servers.configuration import HttpServer, Server, from_file, last_valid
 from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
 from gateway.connectors.mcp_servers.names import named
 from gateway.connectors.mcp_servers.tool_rows import is_on_at_first
@@ -57,19 +56,7 @@ def operations() -> tuple[Operation, ...]:
     """The tools of all servers as operations: identical objects until something changes. An unavailable server keeps
     its last tools, and a file that has become invalid keeps its last valid content. Blocks. Raises ImproperlyConfigured
     for a file that was never valid."""
-    return _operations(_last_good(settings.MCP_SERVERS_FILE), _stored.fresh())
-
-
-_last_valid: dict[str, tuple[Server, ...]] = {}  # last valid content of each file
-
-
-def _last_good(path: str) -> tuple[Server, ...]:
-    try:
-        _last_valid[path] = from_file(path)
-    except ImproperlyConfigured:  # `servers`, which is called regularly, reports it
-        if path not in _last_valid:
-            raise
-    return _last_valid[path]
+    return _operations(last_valid(settings.MCP_SERVERS_FILE), _stored.fresh())
 
 
 @lru_cache(maxsize=4)
@@ -98,14 +85,14 @@ def _operations_of(server: Server, stored: StoredServers, names: Mapping[str, st
 def tool_names() -> Mapping[str, Mapping[str, str]]:
     """Our names for all tools of all servers, on or off: server → the tool's own name → ours. A tool keeps its name
     when another is switched on or off. Blocks. Raises the errors of `operations`."""
-    return _tool_names(_last_good(settings.MCP_SERVERS_FILE), _stored.fresh())
+    return _tool_names(last_valid(settings.MCP_SERVERS_FILE), _stored.fresh())
 
 
 def names_of(server: str, listed: Sequence[str], *, instead_of: str) -> list[str]:
     """Our names for the `listed` tools, in their order, if `server` offered them, and there were no `instead_of`.
     Blocks. Raises the errors of `operations`."""
     stored = _stored.fresh()
-    others = {each.name for each in _servers(_last_good(settings.MCP_SERVERS_FILE), stored)} - {instead_of}
+    others = {each.name for each in _servers(last_valid(settings.MCP_SERVERS_FILE), stored)} - {instead_of}
     own = {name: tools.own_names(stored.tools.get(name, ())) for name in others} | {server: listed}
     names = _named_in_turn(own)[server]
     return [names[tool] for tool in listed]

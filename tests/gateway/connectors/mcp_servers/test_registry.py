@@ -297,6 +297,17 @@ def test_what_ops_cannot_mean_is_refused_at_its_field(settings: Any, tmp_path: A
     assert set(refused.value.message_dict) == {wrong}
 
 
+def test_a_server_can_be_added_while_the_file_is_odd(configure: Configure, settings: Any):
+    configure(taken=CHILD)
+    registry.operations()
+    with open(settings.MCP_SERVERS_FILE, "w") as file:
+        file.write("{")
+    McpServer(name="web", url="https://example.com/mcp").full_clean()
+    with pytest.raises(ValidationError) as refused:
+        McpServer(name="taken", url="https://example.com/mcp").full_clean()
+    assert set(refused.value.message_dict) == {"name"}
+
+
 @pytest.mark.parametrize(
     ("fields", "sentences"),
     [

@@ -14,8 +14,8 @@ from context_protection.models import TokenBudget
 from gateway.access.models import ApiKey, FormerToolName, ToolSet
 from gateway.catalog.caller import Caller
 from gateway.catalog.catalog import catalogue
+from gateway.connectors.mcp_servers import configuration, registry, server_switches, tool_rows
 from gateway.connectors.mcp_servers import operations as tools
-from gateway.connectors.mcp_servers import registry, server_switches, tool_rows
 from gateway.connectors.mcp_servers.configuration import StdioServer, from_file
 from gateway.connectors.mcp_servers.connector import CONNECTOR
 from gateway.connectors.mcp_servers.models import McpServer, McpTool, ToolList
@@ -275,7 +275,7 @@ def test_the_tools_page_and_renamings_go_on_while_the_file_of_servers_is_invalid
     file = tmp_path / "servers.json"
     file.write_text("{ broken")
     settings.MCP_SERVERS_FILE = str(file)
-    registry._last_valid.clear()
+    configuration._last_valid.clear()
     revisions.bump()
     assert admin_client.get("/admin/tools/").status_code == 200
     rows = server_switches.switch_rows()
