@@ -234,7 +234,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
         return [channel for channel in self.cleaned_data["channels"] if channel.is_enabled]
 
     def sentence(self) -> str:
-        return words.rule_sentence(self.condition(), [str(channel) for channel in self.ticked()])
+        return words.rule_sentence(self.condition(), [str(each) for each in self.ticked() if each.can_send])
 
 
 def _shown(value: float, declared: KindDeclaration) -> float:

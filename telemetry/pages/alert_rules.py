@@ -101,7 +101,7 @@ def rule_list(request: HttpRequest, address: Address) -> HttpResponse:
 def _line(rule: AlertRule, week: Strip | None) -> RuleLine:
     current = in_order(list(rule.alerts.current().select_related("rule")))
     condition = condition_of(rule)
-    channels = [str(channel) for channel in rule.channels.all() if channel.can_send]
+    channels = _told_by(rule)
     worst = current[0] if current else None
     return RuleLine(
         rule=rule,
@@ -184,9 +184,13 @@ def _effect_of_start(form: RuleForm) -> Effect | None:
     if form.is_bound:
         return None
     rule = form.instance
-    channels = [str(channel) for channel in rule.channels.filter(is_enabled=True)] if rule.pk else []
     condition = condition_of(rule)
-    return _effect(condition, words.rule_sentence(condition, channels))
+    return _effect(condition, words.rule_sentence(condition, _told_by(rule) if rule.pk else []))
+
+
+def _told_by(rule: AlertRule) -> list[str]:
+    """The channels through which an alert of the rule is sent. An email channel without recipients is none."""
+    return [str(channel) for channel in rule.channels.all() if channel.can_send]
 
 
 def _effect(condition: RuleCondition, sentence: str) -> Effect:
@@ -258,8 +262,7 @@ def _watches(rule: AlertRule) -> tuple[Any, ...]:
 
 
 def _described(rule: AlertRule) -> str:
-    channels = [str(channel) for channel in rule.channels.all()]
-    return ("" if rule.is_enabled else "Off. ") + words.rule_sentence(condition_of(rule), channels)
+    return ("" if rule.is_enabled else "Off. ") + words.rule_sentence(condition_of(rule), _told_by(rule))
 
 
 # -- Switching and deleting ---------------------------------------------------------------------------

@@ -421,6 +421,22 @@ def test_a_rule_that_was_switched_off_is_not_switched_on_by_an_older_form(admin_
     assert not rule.is_enabled
 
 
+def test_a_rule_with_an_email_channel_without_recipients_does_not_promise_a_message(admin_client, settings):
+    """The shipped channel has no recipients before ALERT_EMAILS is set."""
+    settings.ALERT_EMAILS = []
+    rule = only("error_rate")
+    channel = Channel.objects.get(follows_settings=True)
+    rule.channels.set([channel])
+    page = f"{RULES}{rule.pk}/"
+    typed = valid(name=rule.name, channels=[channel.pk], version=version_of(rule))
+    for html in (text_of(admin_client.get(page)), text_of(admin_client.post(page, {**typed, "do": "show"}))):
+        assert "Show it here, and notify nobody, when" in html
+    admin_client.post(page, typed)
+    assert Event.objects.get(kind="C").after.startswith("Show it here, and notify nobody, when")
+    settings.ALERT_EMAILS = ["ops@example.com"]
+    assert f"Notify {channel} when" in text_of(admin_client.get(page))
+
+
 def test_rules_are_switched_and_only_own_ones_deleted(admin_client):
     shipped = AlertRule.objects.get(shipped_as="slow")
     admin_client.post(f"{RULES}{shipped.pk}/switch/", {"to": "on"})
