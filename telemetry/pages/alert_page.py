@@ -151,6 +151,9 @@ def acknowledge(request: HttpRequest, number: int) -> HttpResponse:
     alert = get_object_or_404(Alert, pk=number)
     if alert.ended_at is not None:
         return _ended_already(request, number)
+    if alert.acknowledged_at is not None:
+        messages.error(request, f"{alert.acknowledged_by} has acknowledged it already, so nothing was changed.")
+        return _back(request, number)
     actions.acknowledge(alert, by=request.user.get_username(), note=request.POST.get("note", ""), now=timezone.now())
     messages.success(request, "Acknowledged. Notifications of this alert stop; it stays open until it recovers.")
     return _back(request, number)

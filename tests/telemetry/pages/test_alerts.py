@@ -167,6 +167,18 @@ def test_acknowledging_says_who_and_why(admin_client, alert):
     assert alert.transitions.filter(what="acknowledged", by="admin", message="month end").exists()
 
 
+def test_a_second_acknowledgement_does_not_replace_the_name_and_note_of_the_first(admin_client, client, alert):
+    """Both have the page open, which still has the button."""
+    client.force_login(User.objects.create_superuser("ops-1"))
+    action = f"{LIST}{alert.pk}/acknowledge/"
+    client.post(action, {"note": "I restart it"})
+    html = text_of(admin_client.post(action, {"note": ""}, follow=True))
+    assert "ops-1 has acknowledged it already, so nothing was changed." in html
+    alert.refresh_from_db()
+    assert (alert.acknowledged_by, alert.note) == ("ops-1", "I restart it")
+    assert alert.transitions.filter(what="acknowledged").count() == 1
+
+
 @pytest.mark.parametrize("action", ["acknowledge", "silence"])
 def test_an_alert_that_has_ended_meanwhile_is_not_changed_and_the_page_says_so(admin_client, alert, action):
     Alert.objects.update(ended_at=timezone.now())
