@@ -24,8 +24,8 @@ def reason_field(*, is_required: bool = False) -> forms.CharField:
 
 
 def reason_in(posted: Mapping[str, Any], name: str = REASON) -> str:
-    """The reason in a form's data, cut to the width of its column; "" if none was given."""
-    return str(posted.get(name, "")).strip()[:LONGEST_REASON]
+    """The reason in a form's data, cut to the width of its column; "" if none was given. Postgres stores no NUL."""
+    return str(posted.get(name, "")).replace("\0", "").strip()[:LONGEST_REASON]
 
 
 def give_reason(instance: models.Model, reason: str) -> None:

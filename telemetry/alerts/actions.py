@@ -12,7 +12,7 @@ LONGEST_NOTE = 300
 
 def acknowledge(alert: Alert, *, by: str, note: str, now: datetime) -> None:
     """Records who handles the alert. Its notifications stop, including those that wait for another attempt."""
-    note = note.strip()[:LONGEST_NOTE]
+    note = note.replace("\0", "").strip()[:LONGEST_NOTE]  # Postgres stores no NUL
     _changed(
         alert,
         AlertTransition.What.ACKNOWLEDGED,

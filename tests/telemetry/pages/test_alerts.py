@@ -167,6 +167,12 @@ def test_acknowledging_says_who_and_why(admin_client, alert):
     assert alert.transitions.filter(what="acknowledged", by="admin", message="month end").exists()
 
 
+def test_a_note_is_stored_without_the_character_nul_which_postgres_rejects(admin_client, alert):
+    text_of(admin_client.post(f"{LIST}{alert.pk}/acknowledge/", {"note": "month\0 end"}, follow=True))
+    alert.refresh_from_db()
+    assert alert.note == "month end"
+
+
 def test_a_second_acknowledgement_does_not_replace_the_name_and_note_of_the_first(admin_client, client, alert):
     """Both have the page open, which still has the button."""
     client.force_login(User.objects.create_superuser("ops-1"))

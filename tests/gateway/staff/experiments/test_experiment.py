@@ -210,6 +210,12 @@ def test_an_action_that_does_not_exist_does_not_end_an_experiment(engineer: Clie
     assert made.state == "running"
 
 
+def test_a_reason_is_stored_without_the_character_nul_which_postgres_rejects(engineer: Client, commits: Any):
+    made = running(commits, 2)
+    engineer.post(f"{PAGES}on-off/act/", {"do": "end", "reason": "it\0 is known"})
+    assert made.history.first().history_change_reason == "it is known"
+
+
 def test_a_viewer_only_reads(client: Client, commits: Any):
     running(commits, 2)
     viewer = User.objects.create_user("viewer", is_staff=True)
