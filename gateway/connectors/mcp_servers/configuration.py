@@ -105,7 +105,7 @@ def last_valid(path: str) -> tuple[Server, ...]:
     for a file that was never valid."""
     try:
         _last_valid[path] = from_file(path)
-    except ImproperlyConfigured:  # `registry.servers`, which is called regularly, reports it
+    except ImproperlyConfigured:  # `Refreshing` reports it
         if path not in _last_valid:
             raise
     return _last_valid[path]

@@ -75,6 +75,8 @@ class Refreshing:
         servers."""
         try:
             servers = await run_sync(registry.servers)
+            if all_servers and (problem := await run_sync(registry.problem_of_file)):
+                logger.warning("MCP servers of the file stay as they were", extra={"error": problem})
         except (ImproperlyConfigured, DatabaseError) as error:
             if all_servers:
                 logger.warning("MCP servers not checked", extra={"error": str(error)})

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from context_protection.configuration.live import Live
 from gateway.access.former_names import former_names, with_former
@@ -47,9 +48,19 @@ _stored: Live[StoredServers] = Live(_load)
 
 
 def servers() -> tuple[Server, ...]:
-    """All servers, sorted by name. A server in the file takes precedence over one of the same name in the admin.
-    Blocks. Raises ImproperlyConfigured."""
-    return _servers(from_file(settings.MCP_SERVERS_FILE), _stored.get())
+    """All servers, sorted by name. A server in the file takes precedence over one of the same name in the admin. A file
+    that has become invalid keeps its last valid content. Blocks. Raises ImproperlyConfigured for a file that was never
+    valid."""
+    return _servers(last_valid(settings.MCP_SERVERS_FILE), _stored.get())
+
+
+def problem_of_file() -> str:
+    """Why the file's present content is not used; "" if it is. Blocks."""
+    try:
+        from_file(settings.MCP_SERVERS_FILE)
+    except ImproperlyConfigured as error:
+        return str(error)
+    return ""
 
 
 def operations() -> tuple[Operation, ...]:

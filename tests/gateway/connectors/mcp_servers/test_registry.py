@@ -8,6 +8,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.test import Client
@@ -260,8 +261,24 @@ def test_calls_go_on_while_the_file_is_odd(configure: Configure, settings: Any):
     with open(settings.MCP_SERVERS_FILE, "w") as file:
         file.write("{")
     assert names() == before
-    with pytest.raises(ImproperlyConfigured):
-        registry.servers()
+    assert [server.name for server in registry.servers()] == ["sim"]
+
+
+async def test_servers_of_the_admin_are_asked_while_the_file_is_odd(
+    configure: Any, settings: Any, caplog: pytest.LogCaptureFixture
+):
+    settings.ALLOW_PRIVATE_UPSTREAMS = True
+    await run_sync(lambda: configure(sim=CHILD))
+    await run_sync(registry.operations)
+    await anyio.Path(settings.MCP_SERVERS_FILE).write_text("{")
+    sessions = ServerSessions()
+    with mcp_server() as url:
+        await McpServer.objects.acreate(name="web", url=url)
+        await run_sync(revisions.bump)
+        await Refreshing(sessions).refresh()
+        await sessions.close()
+    assert {"sim_rows", "web_rows"} <= await run_sync(names)
+    assert "MCP servers of the file stay as they were" in caplog.text
 
 
 def test_a_file_that_is_odd_from_the_start_is_refused(db: None, settings: Any, tmp_path: Any):
