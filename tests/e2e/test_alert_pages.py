@@ -86,6 +86,7 @@ def test_an_alert_is_acknowledged_without_scripts(chromium: Browser, sluice: Slu
         go(page, page.get_by_role("link", name="Too many oversized answers"))
         page.get_by_label("Note").fill("month end")
         go(page, page.get_by_role("button", name="Acknowledge"))
+        expect(page.get_by_text("Acknowledged. Notifications of this alert stop")).to_be_focused()
         expect(page.get_by_text("Acknowledged by admin", exact=False).first).to_be_visible()
         page.goto(ALERTS)
         expect(page.get_by_text("“month end”")).to_be_visible()
