@@ -13,6 +13,7 @@ from asgiref.sync import async_to_sync
 from django.core.handlers.base import BaseHandler
 from django.core.management import call_command
 from django.db import connection
+from django.db.backends.postgresql.operations import DatabaseOperations
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
 from django.test.client import ClientHandler
@@ -33,7 +34,7 @@ from gateway.logins.hasher import YieldingHasher
 from gateway.pages import background_refresh
 from gateway.threads import bridge
 from telemetry import arguments, events, recorder, rejections
-from tests import caches, shared, tables
+from tests import caches, postgres, shared, tables
 from tests.doors import Doors
 from tests.gateway.connectors.tools import invented
 
@@ -76,9 +77,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def load_sample_account() -> None:
-    """Into an empty database. SQLite's is copied where a process of this run has loaded it, which takes a second."""
+    """Into an empty database. What a process of this run (SQLite), or this one (Postgres), has loaded is copied."""
     if connection.vendor != "sqlite":
-        call_command("load_sample_data", stdout=StringIO())
+        if not postgres.copy_account():
+            call_command("load_sample_data", stdout=StringIO())
+            postgres.save_account()
         return
     connection.ensure_connection()
     if tables.with_account.exists():
@@ -186,6 +189,13 @@ def django_db_setup(turn_to_make_tables: ExitStack, django_db_setup: None, djang
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def postgres_deletes_rows() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DatabaseOperations, "sql_flush", postgres.deletions)
+        yield
 
 
 @pytest.fixture(autouse=True)
