@@ -230,13 +230,11 @@ def shop() -> Iterator[Shop]:
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing: tests are quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    simulated.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield simulated
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        simulated.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        try:
+            yield simulated
+        finally:
+            server.shutdown()

@@ -25,8 +25,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def upstream(settings: Any) -> Iterator[Hostaway]:
-    """The account that the settings name."""
+def upstream(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hostaway]:
+    """The account that the settings name. With its rates, a test would wait: Redis counts earlier tests too."""
+    monkeypatch.setattr(live_connection, "RATES", ())
     with hostaway(token_delay=0.9) as running:
         running.fill(listings=3, reservations=120, charges=5)
         settings.HOSTAWAY_BASE_URL = f"{running.url}/"
