@@ -28,7 +28,7 @@ import time
 from aiohttp.client_proto import ResponseHandler
 received = ResponseHandler.data_received
 def burn(*arguments):
-    end = time.thread_time() + 0.02
+    end = time.thread_time() + 0.01
     while time.thread_time() < end:
         pass
     received(*arguments)

@@ -30,7 +30,7 @@ def sluice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 @pytest.fixture(scope="module")
 def simulated(sluice: Serving) -> str:
     done = sluice.manage(
-        "simulate_traffic", "--url", sluice.base, "--calls", "60", "--seconds", "20", "--seed", "3", "--history", "2d"
+        "simulate_traffic", "--url", sluice.base, "--calls", "60", "--seconds", "8", "--seed", "3", "--history", "2d"
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
