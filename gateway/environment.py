@@ -3,12 +3,14 @@
 import os
 from collections.abc import Collection
 from io import StringIO
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import environ
-from django.core.exceptions import ImproperlyConfigured
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import validate_email
 
 if TYPE_CHECKING:
     from dotenv.parser import Binding
@@ -94,6 +96,40 @@ class Environment(environ.Env):  # type: ignore[misc]
                 )
         return found
 
+    def proxies(self, name: str, *, default: list[str]) -> list[str]:
+        """Addresses or networks of proxies; `*` is any. Uvicorn would take another value for the name of a socket."""
+        found: list[str] = self.list(name, default=default)
+        for each in found:
+            if each != "*" and not _is_network(each):
+                raise ImproperlyConfigured(
+                    f"{name} has {each!r}; expected addresses or networks, such as 127.0.0.1 or 10.0.0.0/8, or *."
+                )
+        return found
+
+    def emails(self, name: str) -> list[str]:
+        found: list[str] = self.list(name, default=[])
+        for each in found:
+            try:
+                validate_email(each)
+            except ValidationError:
+                raise ImproperlyConfigured(
+                    f"{name} has {each!r}; expected email addresses, such as ops@example.com, separated by commas."
+                ) from None
+        return found
+
+    def certificates(self, name: str) -> str:
+        """The path of a PEM file. Python ignores one that it cannot read, and then rejects servers that need it."""
+        text: str = self.str(name, default="")
+        try:
+            is_usable = not text or b"-----BEGIN" in Path(text).read_bytes()
+        except (OSError, ValueError):
+            is_usable = False
+        if not is_usable:
+            raise ImproperlyConfigured(
+                f"{name} is {text!r}; expected the path of a readable file of certificates (PEM)."
+            )
+        return text
+
     def whole(self, name: str, unit: str, *, default: int, least: int = 0, most: int = MOST) -> int:
         """A whole number within its bounds."""
         return int(self._within(name, unit, self.int(name, default=default), least, most))
@@ -137,6 +173,14 @@ def _is_address(text: str, schemes: Collection[str]) -> bool:
         return False
     is_reachable = parts.scheme not in WEB or (bool(parts.hostname) and "@" not in parts.netloc)
     return "://" in text and parts.scheme in schemes and is_reachable
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _not_address(name: str, example: str) -> ImproperlyConfigured:

@@ -180,7 +180,9 @@ if env.bool("TABLES_WHEN_SMALLER", default=False):  # the older name of LIST_FOR
 CONFIG_FILE = env.str("CONFIG_FILE", default="")
 
 # The limit of all caches of a process together; 0: no answers are cached. ANSWER_CACHE_MB is the older name.
-CACHE_MB = env.whole("CACHE_MB", "megabytes", default=env.int("ANSWER_CACHE_MB", default=DEFAULT_MEGABYTES))
+CACHE_MB = env.whole(
+    "CACHE_MB", "megabytes", default=env.whole("ANSWER_CACHE_MB", "megabytes", default=DEFAULT_MEGABYTES)
+)
 
 # -- Credentials of upstreams -----------------------------------------------------------------------
 
@@ -215,6 +217,7 @@ HOSTAWAY_API_SECRET = env.str("HOSTAWAY_API_SECRET", default="")
 HOSTAWAY_WEBHOOK_SECRET = env.str("HOSTAWAY_WEBHOOK_SECRET", default="")
 HOSTAWAY_SYNC_SECONDS = env.whole("HOSTAWAY_SYNC_SECONDS", "seconds", default=300, least=1, most=LONGEST_PAUSE)
 MCP_SERVERS_FILE = env.str("MCP_SERVERS_FILE", default="")
+SSL_CERT_FILE = env.certificates("SSL_CERT_FILE")  # Python reads the variable itself
 
 # -- Projects ---------------------------------------------------------------------------------------
 
@@ -308,7 +311,8 @@ OVERSIZED_ALERT_MIN_CALLS = env.whole("OVERSIZED_ALERT_MIN_CALLS", "calls", defa
 OVERSIZED_ALERT_RECOVERY = env.share("OVERSIZED_ALERT_RECOVERY", default=0.8)
 AUDIT_SHARE = env.share("AUDIT_SHARE", default=0.01)
 AUDIT_MODEL = env.str("AUDIT_MODEL", default="claude-opus-4-8")
-ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])
+OTEL_EXPORTER_OTLP_ENDPOINT = env.address("OTEL_EXPORTER_OTLP_ENDPOINT", WEB, example="http://collector:4318")
+ALERT_EMAILS = env.emails("ALERT_EMAILS")
 PUBLIC_URL = env.address("PUBLIC_URL", WEB, example="https://host") or f"http://{HOST}:{PORT}"
 EMAIL_URL = env.address(
     "EMAIL_URL", env.EMAIL_SCHEMES, default="consolemail://", example="smtp://user:password@host:25"
@@ -376,6 +380,7 @@ SECURE_HSTS_SECONDS = 365 * 86_400 if SECURE_COOKIES else 0
 # Sluice is one host of a domain, so it does not set policy for subdomains or for browsers' preload lists.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.bool("BEHIND_PROXY", default=False) else None
+FORWARDED_ALLOW_IPS = env.proxies("FORWARDED_ALLOW_IPS", default=["127.0.0.1"])
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {

@@ -87,6 +87,7 @@ def configured(application: Any = "gateway.asgi:application", limits: RequestLim
         ws_per_message_deflate=False,  # costs 50 KB per socket, and more time than it saves on a local network
         server_header=False,
         proxy_headers=settings.SECURE_PROXY_SSL_HEADER is not None,
+        forwarded_allow_ips=settings.FORWARDED_ALLOW_IPS,
     )
 
 

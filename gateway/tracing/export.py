@@ -8,6 +8,8 @@ import logging
 import os
 from importlib.util import find_spec
 
+from django.conf import settings
+
 from gateway.tracing import spans
 from gateway.tracing.names import OPERATION_DURATION
 from gateway.version import VERSION
@@ -21,13 +23,13 @@ INSTALL = "pip install --require-hashes -r requirements-otel.lock"
 
 def start() -> bool:
     """Returns whether OpenTelemetry is on. Call this once, before the MCP server is built."""
-    if not os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+    if not settings.OTEL_EXPORTER_OTLP_ENDPOINT or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     if not _is_installed():
         logger.warning("OTEL_EXPORTER_OTLP_ENDPOINT is set, but the extra is not installed", extra={"install": INSTALL})
         return False
     _start()
-    logger.info("OpenTelemetry is on", extra={"endpoint": os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"]})
+    logger.info("OpenTelemetry is on", extra={"endpoint": settings.OTEL_EXPORTER_OTLP_ENDPOINT})
     return True
 
 

@@ -107,8 +107,7 @@ def test_our_processes_share_one_environment(name: str) -> None:
 
 def test_every_variable_means_something() -> None:
     settings = (ROOT / "gateway/settings.py").read_text()
-    ours = set(SERVICES["web"]["environment"]) - {"FORWARDED_ALLOW_IPS"}  # uvicorn's
-    assert not [name for name in ours if f'"{name}"' not in settings]
+    assert not [name for name in SERVICES["web"]["environment"] if f'"{name}"' not in settings]
 
 
 def test_there_is_exactly_one_beat() -> None:

@@ -148,7 +148,15 @@ WRONG = [
     ("OVERSIZED_ALERT_MIN_CALLS", "-1", "0 to 1,000,000,000 calls"),
     ("AUDIT_SHARE", "1.5", "0 to 1."),
     ("CACHE_MB", "-1", "0 to 1,000,000,000 megabytes"),
+    ("ANSWER_CACHE_MB", "-1", "0 to 1,000,000,000 megabytes"),
     ("PROJECT_SYNC_SECONDS", "0", "1 to 86,400 seconds"),
+    ("FORWARDED_ALLOW_IPS", "127.0.0.1,proxy", "addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"),
+    ("FORWARDED_ALLOW_IPS", "10.1.0.0/8", "addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"),
+    ("ALERT_EMAILS", "ops@example.com,root", "email addresses, such as ops@example.com"),
+    ("SSL_CERT_FILE", "/nowhere.pem", "the path of a readable file of certificates"),
+    ("SSL_CERT_FILE", __file__, "the path of a readable file of certificates"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "http://collector:4318"),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://clerk:secret@collector:4318", "http://collector:4318"),
 ]
 
 
@@ -158,6 +166,14 @@ def test_a_wrong_value_stops_the_start_with_what_is_expected(tmp_path: Path, nam
     assert sentence.startswith(f"Configuration: {name} ")
     assert expected in sentence.partition("; expected ")[2]
     assert "secret" not in sentence
+
+
+def test_proxies_are_addresses_networks_or_all(monkeypatch: pytest.MonkeyPatch):
+    proxies = ["127.0.0.1", "::1", "10.0.0.0/8", "fd00::/8", "*"]
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", ", ".join(proxies))
+    assert env.proxies("FORWARDED_ALLOW_IPS", default=[]) == proxies
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "")
+    assert env.proxies("FORWARDED_ALLOW_IPS", default=["127.0.0.1"]) == ["127.0.0.1"]
 
 
 @pytest.mark.parametrize("text", ["localhost,127.0.0.1,[::1]", "*", ".example.com,sluice"])

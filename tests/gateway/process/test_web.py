@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import httpx2
 import pytest
@@ -23,3 +24,12 @@ def test_an_idle_connection_stays_open_for_longer_than_clients_and_proxies_use_i
     kept = web.configured().timeout_keep_alive
     assert kept > LOAD_BALANCERS
     assert kept > (httpx2.Limits().keepalive_expiry or 0)
+
+
+@pytest.mark.usefixtures("own_handler")
+def test_proxies_are_believed_only_where_the_settings_say_so(settings: Any):
+    settings.FORWARDED_ALLOW_IPS, settings.SECURE_PROXY_SSL_HEADER = ["10.0.0.0/8"], ("HTTP_X_FORWARDED_PROTO", "https")
+    configured = web.configured()
+    assert (configured.proxy_headers, configured.forwarded_allow_ips) == (True, ["10.0.0.0/8"])
+    settings.SECURE_PROXY_SSL_HEADER = None
+    assert not web.configured().proxy_headers
