@@ -29,7 +29,7 @@ DATA_DIR = private_directory(Path(env.str("DATA_DIR", default=str(BASE_DIR / "va
 
 DEBUG = env.bool("DEBUG", default=False)
 HOST = env.str("HOST", default="127.0.0.1")
-PORT = env.int("PORT", default=8000)
+PORT = env.whole("PORT", "", default=8000, most=65_535)
 ALLOWED_HOSTS = env.hosts("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS")
 

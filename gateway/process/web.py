@@ -51,7 +51,8 @@ def listen(host: str, port: int, *, variable: str = "PORT") -> socket.socket:
                 f"{variable}={port + 1}"
             )
             raise CannotListen(problem) from None
-        raise CannotListen(f"Cannot listen on {host} port {port}: {error}. Set HOST and {variable}.") from None
+        problem = str(error).removesuffix(".")
+        raise CannotListen(f"Cannot listen on {host} port {port}: {problem}. Set HOST and {variable}.") from None
     return listener
 
 

@@ -150,6 +150,7 @@ WRONG = [
     ("CACHE_MB", "-1", "0 to 1,000,000,000 megabytes"),
     ("ANSWER_CACHE_MB", "-1", "0 to 1,000,000,000 megabytes"),
     ("PROJECT_SYNC_SECONDS", "0", "1 to 86,400 seconds"),
+    ("PORT", "99999", "0 to 65,535."),
     ("FORWARDED_ALLOW_IPS", "127.0.0.1,proxy", "addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"),
     ("FORWARDED_ALLOW_IPS", "10.1.0.0/8", "addresses or networks, such as 127.0.0.1 or 10.0.0.0/8"),
     ("ALERT_EMAILS", "ops@example.com,root", "email addresses, such as ops@example.com"),

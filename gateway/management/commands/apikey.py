@@ -12,6 +12,7 @@ from gateway.access.models import ApiKey
 from gateway.access.project_names import project_names
 from gateway.catalog.catalog import catalogue
 
+LONGEST_TEXT = 100  # characters; what the columns can hold
 MOST = {"days": 36_500, "daily_tokens": 2**31 - 1}  # a century; what the column can hold
 
 
@@ -38,7 +39,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         match options["action"]:
             case "create":
-                self.create(options["name"], _fields(options))
+                self.create(_text("The name", options["name"], least=1), _fields(options))
             case "rotate":
                 self.stdout.write(self.active(options["name"]).rotate())
             case "revoke":
@@ -68,6 +69,14 @@ class Command(BaseCommand):
         return key
 
 
+def _text(what: str, text: str, *, least: int) -> str:
+    """The text without spaces around it. Raises CommandError."""
+    found = text.strip()
+    if not least <= len(found) <= LONGEST_TEXT or not found.isprintable():
+        raise CommandError(f"{what} is {text!r}; expected {least} to {LONGEST_TEXT} characters in one line.")
+    return found
+
+
 def _fields(options: dict[str, Any]) -> dict[str, Any]:
     """The fields of a new key. Raises CommandError."""
     for name, most in MOST.items():
@@ -84,7 +93,7 @@ def _fields(options: dict[str, Any]) -> dict[str, Any]:
         raise CommandError(f"There is no project {unknown[0]!r}. {shown}")
     days = options["days"]
     return {
-        "owner": options["owner"],
+        "owner": _text("--owner", options["owner"], least=0),
         "expires_at": timezone.now() + timedelta(days=days) if days else None,
         "daily_tokens": options["daily_tokens"],
         "reads_only": options["reads_only"],

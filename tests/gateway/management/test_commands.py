@@ -69,6 +69,16 @@ def test_a_name_is_given_once():
     assert ApiKey.objects.count() == 1
 
 
+@pytest.mark.parametrize("name", ["", "  ", "x" * 101, "desk\nguest"])
+def test_a_key_has_a_name_of_one_line(name: str):
+    expected = f"The name is {name!r}; expected 1 to 100 characters in one line."
+    with pytest.raises(CommandError, match=re.escape(expected)):
+        run("apikey", "create", name)
+    with pytest.raises(CommandError, match=re.escape("--owner is ")):
+        run("apikey", "create", "desk", "--owner", f"{name}{'x' * 101}")
+    assert not ApiKey.objects.exists()
+
+
 def test_a_key_that_is_not_there_cannot_be_revoked():
     with pytest.raises(CommandError, match="no active key named 'nobody'"):
         run("apikey", "revoke", "nobody")
