@@ -1,6 +1,6 @@
 """The condition of a rule, frozen for one evaluation, and the readings that an evaluation finds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -79,6 +79,12 @@ def matches(name: str, wanted: Sequence[str]) -> bool:
     chosen = [each for each in wanted if not each.startswith("!")]
     is_in = any(fnmatchcase(name, each) for each in chosen) if chosen else True
     return is_in and not any(fnmatchcase(name, each[1:]) for each in wanted if each.startswith("!"))
+
+
+def unmatched(condition: RuleCondition, tools: Collection[str]) -> list[str]:
+    """The patterns and names in a condition that match none of these tools."""
+    wanted = (*condition.tools, *condition.own_limits)
+    return [each for each in wanted if not any(fnmatchcase(tool, each.removeprefix("!")) for tool in tools)]
 
 
 def _with_settings(condition: RuleCondition) -> RuleCondition:

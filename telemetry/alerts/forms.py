@@ -61,7 +61,10 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
     limit = forms.FloatField(min_value=0, label="above")
     recovery_limit = forms.FloatField(min_value=0, label="at or below")
     own_limits = forms.CharField(
-        required=False, max_length=4000, widget=forms.Textarea(attrs={"rows": 3, "placeholder": "list_bookings: 50"})
+        required=False,
+        max_length=4000,
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "list_bookings: 50"}),
+        help_text="One per line, in percent. Each is checked alone, and the rule leaves it out.",
     )
     origins = forms.MultipleChoiceField(choices=ORIGINS, widget=forms.CheckboxSelectMultiple, required=False)
     window_seconds = SpanField(WINDOWS, label="in")
@@ -88,6 +91,13 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
             "runbook",
             "channels",
         )
+        help_texts = {
+            "tools": "Empty: all. list_*, !list_documents",
+            "connectors": "Empty: all.",
+            "upstreams": "Empty: all.",
+            "no_data": "No data is not the same as OK.",
+            "runbook": "Empty: the section of this kind.",
+        }
 
     def __init__(self, data: Any = None, *, kind: RuleKind, instance: AlertRule | None = None) -> None:
         self.kind, self.declared = kind, kind_of(kind)

@@ -12,10 +12,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from telemetry import access, events, wording
+from telemetry import access, events, facts, wording
 from telemetry.alert_kinds import RuleKind
 from telemetry.alerts import lifecycle, links, trial, words
-from telemetry.alerts.conditions import RuleCondition, condition_of
+from telemetry.alerts.conditions import RuleCondition, condition_of, unmatched
 from telemetry.alerts.forms import RuleForm, kinds
 from telemetry.alerts.look_back import LookBack, look_back
 from telemetry.models.alerts import AlertRule
@@ -45,9 +45,10 @@ class RuleLine:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of the rule in the form: its sentence, and its last seven days."""
+    """The effect of the rule in the form: its sentence, a warning ("" for none), and its last seven days."""
 
     sentence: str
+    warning: str
     past: Panel["Past"]
 
 
@@ -194,7 +195,14 @@ def _told_by(rule: AlertRule) -> list[str]:
 
 
 def _effect(condition: RuleCondition, sentence: str) -> Effect:
-    return Effect(sentence, guarded("Last 7 days with this rule", lambda: _past(condition)))
+    past = guarded("Last 7 days with this rule", lambda: _past(condition))
+    return Effect(sentence, _warning(condition), past)
+
+
+def _warning(condition: RuleCondition) -> str:
+    """Names what matches no tool. The rule may be saved: its tools may come later, or may only be away."""
+    unknown = unmatched(condition, facts.tools.all())
+    return f"No tool matches {', '.join(f'“{each}”' for each in unknown)} now." if unknown else ""
 
 
 def _past(condition: RuleCondition) -> Past:
@@ -239,6 +247,8 @@ def _saved(request: HttpRequest, form: RuleForm, version: str) -> HttpResponse:
             lifecycle.end(alert, f"The rule was changed by {by}.", now)
     _record_change(rule, "added" if is_new else "changed", by, before=before_words, after=_described(rule))
     messages.success(request, f"Saved {rule.name}. The next check, within 15 seconds, uses it.")
+    if warning := _warning(condition_of(rule)):
+        messages.warning(request, warning)
     return HttpResponseRedirect(reverse("telemetry:alert-rules"))
 
 

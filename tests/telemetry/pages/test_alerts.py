@@ -311,6 +311,30 @@ def test_what_is_wrong_in_a_form_is_named(admin_client, changes, said):
     assert not AlertRule.objects.filter(shipped_as=None).exists()
 
 
+def test_patterns_that_match_no_tool_are_named_and_may_be_saved(admin_client):
+    changes = {
+        "kind": "oversized_share",
+        "per": "all",
+        "tools": "list_*, !list_gone, lst_*",
+        "own_limits": "get_one: 9",
+    }
+    warning = "No tool matches “!list_gone”, “lst_*”, “get_one” now."
+    assert warning in text_of(admin_client.post(f"{RULES}new/", valid(do="show", **changes)))
+    saved = admin_client.post(f"{RULES}new/", valid(**changes), follow=True)
+    assert [str(message) for message in saved.context["messages"]][1:] == [warning]
+    rule = AlertRule.objects.get(name="Bookings fail")
+    assert warning in text_of(admin_client.get(f"{RULES}{rule.pk}/"))
+    known = {**changes, "tools": "list_*, !list_documents", "own_limits": "get_booking: 9"}
+    assert "No tool matches" not in text_of(admin_client.post(f"{RULES}new/", valid(do="show", **known)))
+
+
+def test_the_help_of_a_field_is_read_out_with_it(admin_client):
+    html = admin_client.get(f"{RULES}new/?kind=oversized_share").content.decode()
+    told = re.findall(r'aria-describedby="(id_\w+_helptext)"', html)
+    assert {"id_tools_helptext", "id_own_limits_helptext", "id_runbook_helptext"} <= set(told)
+    assert all(f'id="{each}"' in html for each in told)
+
+
 def test_the_effect_of_a_rule_is_shown_before_it_is_saved(admin_client):
     now = timezone.now()
     for hours in (3, 60):
