@@ -92,7 +92,15 @@ def _places(condition: RuleCondition) -> list[str]:
     if not condition.declared.has_places:
         return []
     places = (("tools", condition.tools), ("connectors", condition.connectors), ("upstreams", condition.upstreams))
-    return [f"on {noun} {together(names, 'or')}" for noun, names in places if names]
+    return [_selected(noun, patterns) for noun, patterns in places if patterns]
+
+
+def _selected(noun: str, patterns: Sequence[str]) -> str:
+    """ "on tools list_* or get_* except list_documents" """
+    chosen = [each for each in patterns if not each.startswith("!")]
+    excluded = [each[1:] for each in patterns if each.startswith("!")]
+    on = f"on {noun} {together(chosen, 'or')}" if chosen else f"on all {noun}"
+    return f"{on} except {together(excluded, 'and')}" if excluded else on
 
 
 def _sample(condition: RuleCondition) -> list[str]:

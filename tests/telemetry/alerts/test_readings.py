@@ -285,3 +285,17 @@ def test_a_rollout_that_was_rolled_back_fires_for_the_window_of_the_rule():
 def test_a_rule_says_its_limit_as_it_was_entered(limit: float, words: str):
     rule = only("error_rate", limit=limit, recovery_limit=0)
     assert condition_sentence(condition_of(rule)).startswith(f"more than {words} of calls fail")
+
+
+@pytest.mark.parametrize(
+    ("tools", "words"),
+    [
+        ("list_*", "on tools list_*"),
+        ("list_*, get_*", "on tools list_* or get_*"),
+        ("list_*, !list_documents", "on tools list_* except list_documents"),
+        ("!list_*, !get_*", "on all tools except list_* and get_*"),
+    ],
+)
+def test_the_words_of_a_rule_name_the_tools_that_it_leaves_out(tools: str, words: str):
+    rule = only("error_rate", tools=tools, limit=0.05, recovery_limit=0, origins="")
+    assert f", {words}, of at least 20 calls" in condition_sentence(condition_of(rule))
